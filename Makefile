@@ -1,0 +1,50 @@
+# make demo    set up .venv and run the main job on embedded data
+# make test    set up .venv with the test extras and run every test
+# make check   lint, format and types
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+# Data that is not in the repository is found through PINVGCN_DATA alone.
+ifeq ($(origin PINVGCN_DATA),undefined)
+ifneq ($(wildcard ../shared/data),)
+export PINVGCN_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.PHONY: demo test check format clean
+
+demo: .venv/installed
+	$(BIN)/pinvgcn demo
+
+test: .venv/installed-test
+	$(BIN)/python -m pytest
+
+check: .venv/installed-check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/installed-check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pinvgcn needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	@echo "Installing pinvgcn into .venv (a few minutes the first time)"
+	$(PIP) --editable .
+	@touch $@
+
+.venv/installed-test: .venv/installed
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+.venv/installed-check: .venv/installed-test
+	$(PIP) --editable '.[test,check]'
+	@touch $@
+
+clean:
+	rm -rf .venv build dist src/*.egg-info

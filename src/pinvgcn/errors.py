@@ -1,0 +1,83 @@
+"""Everything that can go wrong, as one tree.
+
+::
+
+    PinvGCNError                 catch this to catch them all
+    ├── InputError               something handed in cannot be used            (a ValueError)
+    │   ├── ParameterError       a setting: sigma <= 0, an unknown solver, a bad rank
+    │   ├── DataError            points, features or rows: NaN, empty, wrong shape
+    │   │   └── ColumnError      a table's columns: missing, all constant
+    │   ├── LabelError           labels: none, one class, another length
+    │   └── GraphError           adjacency or incidence: isolated nodes, negative, asymmetric
+    ├── DatasetError             a data set: not found, truncated, wrong hash   (an OSError)
+    ├── ModelFileError           a saved spectrum or model that cannot be read  (an OSError)
+    ├── TrainingError            training failed: the loss is not finite        (a RuntimeError)
+    └── MissingDependencyError   an optional package is not installed           (an ImportError)
+
+    PinvGCNWarning               the answer stands, but know this               (a UserWarning)
+    ├── RankWarning              fewer eigenvectors exist than were asked for
+    ├── ToleranceWarning         an eigenpair is less accurate than was asked for
+    └── UnseenValueWarning       prediction met values that training never saw
+
+Each message says what was wrong, the value received, and what to do.
+"""
+
+
+class PinvGCNError(Exception):
+    """Base of every error that this package raises."""
+
+
+class InputError(PinvGCNError, ValueError):
+    """Something handed in cannot be used."""
+
+
+class ParameterError(InputError):
+    """A setting is out of its range."""
+
+
+class DataError(InputError):
+    """Points, features or rows cannot be used."""
+
+
+class ColumnError(DataError):
+    """The columns of a table cannot be used."""
+
+
+class LabelError(InputError):
+    """The labels cannot be used."""
+
+
+class GraphError(InputError):
+    """An adjacency or incidence matrix does not describe a usable graph."""
+
+
+class DatasetError(PinvGCNError, OSError):
+    """A data set is missing or damaged."""
+
+
+class ModelFileError(PinvGCNError, OSError):
+    """A saved spectrum or model cannot be read."""
+
+
+class TrainingError(PinvGCNError, RuntimeError):
+    """Training failed."""
+
+
+class MissingDependencyError(PinvGCNError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class PinvGCNWarning(UserWarning):
+    """Base of every warning that this package gives."""
+
+
+class RankWarning(PinvGCNWarning):
+    """Fewer eigenvectors exist than were asked for."""
+
+
+class ToleranceWarning(PinvGCNWarning):
+    """An eigenpair is less accurate than was asked for."""
+
+
+class UnseenValueWarning(PinvGCNWarning):
+    """Prediction met values that training never saw."""
