@@ -1,0 +1,89 @@
+"""What every graph can do."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator
+
+from pinvgcn.checks import check_count
+from pinvgcn.errors import GraphError, RankWarning
+from pinvgcn.spectra import Spectrum
+
+DENSE_NODES = 1_000  # up to this size the whole matrix is the fastest solver
+
+
+class Graph(ABC):
+    """An undirected weighted graph with adjacency A and degrees d_i = Σ_j A_ij."""
+
+    n_nodes: int
+
+    @property
+    @abstractmethod
+    def degrees(self) -> np.ndarray:
+        """d: (n,)."""
+
+    @property
+    @abstractmethod
+    def normalized_adjacency(self) -> LinearOperator:
+        """D^(−1/2) A D^(−1/2) as a linear map: (n, n)."""
+
+    @abstractmethod
+    def spectrum(self, rank: int | None = None, *, solver: str = "auto") -> Spectrum:
+        """The null vectors and the ``rank`` smallest non-zero eigenvalues of the Laplacian."""
+
+    def __len__(self) -> int:
+        return self.n_nodes
+
+
+def resolve_rank(rank: int | None, default: int, largest: int) -> int:
+    """The rank to compute: what was asked for, within what exists."""
+    asked = default if rank is None else check_count("rank", rank)
+    return min(asked, largest)
+
+
+def warn_if_short(rank: int | None, spectrum: Spectrum, why: str) -> Spectrum:
+    """Say so when fewer pairs exist than were asked for."""
+    if rank is not None and spectrum.rank < rank:
+        warnings.warn(
+            f"rank={rank} was asked for and {spectrum.rank} eigenvectors exist: {why}.",
+            RankWarning,
+            stacklevel=3,
+        )
+    return spectrum
+
+
+def check_no_isolated(degrees: np.ndarray, floor: float, what_to_do: str) -> None:
+    """Every degree is above the floor: D^(−1/2) exists."""
+    alone = np.flatnonzero(~(degrees > floor))
+    if len(alone):
+        raise GraphError(
+            f"Every node must be joined to another. Got {len(alone)} isolated "
+            f"node{'s' if len(alone) > 1 else ''} (first: node {alone[0]}); {what_to_do}."
+        )
+
+
+def component_null_vectors(adjacency: sp.csr_array, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """√d on each connected component, normalised: (n, k); and each node's component: (n,)."""
+    count, component = connected_components(adjacency, directed=False)
+    null = np.zeros((len(degrees), count))
+    null[np.arange(len(degrees)), component] = np.sqrt(degrees)
+    return null / np.linalg.norm(null, axis=0), component
+
+
+def linear_map(n: int, product: object) -> LinearOperator:
+    """A symmetric linear map from its action on blocks of columns."""
+
+    def on_vector(x: np.ndarray) -> np.ndarray:
+        return product(np.asarray(x, dtype=np.float64).reshape(n, 1)).ravel()  # type: ignore[operator]
+
+    def on_block(X: np.ndarray) -> np.ndarray:
+        return product(np.asarray(X, dtype=np.float64))  # type: ignore[operator]
+
+    return LinearOperator(
+        (n, n), matvec=on_vector, rmatvec=on_vector, matmat=on_block, rmatmat=on_block, dtype=np.float64
+    )

@@ -1,0 +1,214 @@
+"""Hypergraphs, and the tables that they come from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator
+
+from pinvgcn.checks import check_choice
+from pinvgcn.errors import GraphError
+from pinvgcn.graphs.base import Graph, check_no_isolated, linear_map, resolve_rank, warn_if_short
+from pinvgcn.graphs.table import TableEncoder
+from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
+from pinvgcn.spectra.spectrum import orient
+
+SOLVERS = ("auto", "krylov", "dense")
+DENSE_SIDE = 3_000  # the smaller side of H̃ up to which its Gram matrix is solved whole
+NUMERICAL_RANK = 1e-11  # eigenvalues of H̃ᵀH̃ at or below this are zero but for rounding
+
+
+class Hypergraph(Graph):
+    """The clique expansion A = H W B⁻¹ Hᵀ of a hypergraph with incidence matrix H.
+
+    L = I − H̃H̃ᵀ with H̃ = D^(−1/2) H W^(1/2) B^(−1/2) (Zhou, Huang and Schölkopf), where D_ii = Σ_e H_ie w_e
+    and B_ee = Σ_i H_ie.
+
+    Parameters
+    ----------
+    incidence : scipy sparse matrix or array, (n, |E|)
+        H_ie = 1 where node i belongs to hyperedge e.
+    weights : (|E|,) array, optional
+        w, ones by default.
+    """
+
+    encoder: TableEncoder | None = None
+
+    def __init__(self, incidence: Any, *, weights: Any = None) -> None:
+        H = _as_incidence(incidence)
+        self.incidence = H
+        self.n_nodes, edges = H.shape
+        self.weights = np.ones(edges) if weights is None else np.asarray(weights, dtype=np.float64)
+        if self.weights.shape != (edges,):
+            raise GraphError(
+                f"weights must have one entry for each of the {edges} hyperedges. "
+                f"Got shape {self.weights.shape} instead."
+            )
+        if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
+            bad = self.weights[~(np.isfinite(self.weights) & (self.weights > 0))][0]
+            raise GraphError(f"weights must be positive and finite. Got {bad:g} instead.")
+        self._degrees = H @ self.weights
+        check_no_isolated(self._degrees, 0.0, "they belong to no hyperedge: remove them or lower min_size")
+        self._sizes = np.asarray(H.sum(axis=0)).ravel()  # B
+        if not (self._sizes > 0).all():
+            empty = int(np.flatnonzero(self._sizes <= 0)[0])
+            raise GraphError(f"Every hyperedge must have a node. Got none in hyperedge {empty}; remove it.")
+
+    @classmethod
+    def from_table(
+        cls, frame: Any, *, bins: int = 10, missing: str = "ignore", min_size: int = 2
+    ) -> Hypergraph:
+        """Rows are nodes; rows that share a value share a hyperedge.
+
+        Parameters
+        ----------
+        frame : pandas DataFrame or 2-dimensional array
+            Categorical columns give one hyperedge per value, boolean ones a hyperedge for True,
+            numeric ones a hyperedge per bin.
+        bins : int
+            How many equally wide bins a numeric column is cut into.
+        missing : {"ignore", "value"}
+            A missing value belongs to no hyperedge, or is a value of its own.
+        min_size : int
+            Hyperedges with fewer rows are left out.
+        """
+        encoder = TableEncoder(bins=bins, missing=missing, min_size=min_size)
+        graph = cls(encoder.fit_transform(frame))
+        graph.encoder = encoder
+        return graph
+
+    def __repr__(self) -> str:
+        return f"Hypergraph({self.n_nodes} nodes, {self.n_hyperedges} hyperedges)"
+
+    @property
+    def n_hyperedges(self) -> int:
+        """|E|"""
+        return int(self.incidence.shape[1])
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """d_i = Σ_e H_ie w_e: (n,)."""
+        return self._degrees
+
+    @cached_property
+    def _factor(self) -> sp.csr_array:
+        """H̃: (n, |E|), with H̃H̃ᵀ the normalised adjacency."""
+        left = sp.diags_array(1 / np.sqrt(self._degrees))
+        return sp.csr_array(left @ self.incidence @ sp.diags_array(np.sqrt(self.weights / self._sizes)))
+
+    @property
+    def normalized_adjacency(self) -> LinearOperator:
+        """H̃H̃ᵀ: (n, n)."""
+        factor = self._factor
+        return linear_map(self.n_nodes, lambda X: factor @ (factor.T @ X))
+
+    def spectrum(
+        self,
+        rank: int | None = None,
+        *,
+        solver: str = "auto",
+        tolerance: float = 1e-8,
+        random_state: int = 0,
+    ) -> Spectrum:
+        """The eigenvalues λ = 1 − σ̃² of L from the singular values σ̃ of H̃.
+
+        The n × n or the |E| × |E| problem is solved, whichever is smaller. All eigenvalues that are
+        left out equal 1 at full rank, and the eigenvectors of λ = 1 are arbitrary, so that the
+        largest rank is rank(H̃) minus the number of components: that is the default.
+
+        Parameters
+        ----------
+        rank : int, optional
+            How many pairs; all that differ from λ = 1 by default.
+        solver : {"auto", "krylov", "dense"}
+            "dense" solves the whole small problem; "krylov" needs sparse products only. "auto" takes
+            "dense" where the smaller side has up to 3,000 rows.
+        tolerance : float
+            The largest residual that is accepted ("krylov").
+        """
+        check_choice("solver", solver, SOLVERS)
+        factor = self._factor
+        null_edges, null_coefficients = self._null_space()
+        components = null_edges.shape[1]
+        by_edges = self.n_hyperedges <= self.n_nodes
+        side = min(self.n_hyperedges, self.n_nodes)
+        wanted = resolve_rank(rank, side, side - components)
+        if solver == "auto":
+            solver = "dense" if side <= DENSE_SIDE else "krylov"
+        deflate = null_edges if by_edges else factor @ null_edges
+        F = factor if by_edges else sp.csr_array(factor.T)
+        if wanted == 0:
+            mu, X = np.zeros(0), np.zeros((side, 0))
+        elif solver == "dense":
+            mu, X = dense_eigenpairs((F.T @ F).toarray(), wanted, deflate=deflate)
+        else:
+            found = krylov_eigenpairs(
+                lambda block: F.T @ (F @ block),
+                side,
+                wanted,
+                deflate=deflate,
+                tolerance=lambda theta: np.full_like(theta, tolerance),
+                random_state=random_state,
+            )
+            mu, X = found.values, found.vectors
+        real = mu > NUMERICAL_RANK
+        mu, X = mu[real], X[:, real]
+        right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
+        spectrum = self._finish(null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, solver)
+        return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
+
+    def _null_space(self) -> tuple[np.ndarray, np.ndarray]:
+        """Right singular vectors of H̃ for σ̃ = 1, one a component, and their coefficients Z: (|E|, k)."""
+        n, edges = self.incidence.shape
+        bipartite = sp.block_array([[None, self.incidence], [self.incidence.T, None]], format="csr")
+        count, component = connected_components(bipartite, directed=False)
+        member = np.zeros((edges, count))
+        member[np.arange(edges), component[n:]] = 1
+        vectors = np.sqrt(self.weights * self._sizes)[:, None] * member
+        lengths = np.linalg.norm(vectors, axis=0)  # = |√d| on the component
+        return vectors / lengths, self.weights[:, None] * member / lengths
+
+    def _finish(self, null: np.ndarray, Z: np.ndarray, solver: str) -> Spectrum:
+        """Vectors as values of the extension D^(−1/2) H Z, orthonormal, with the signs fixed."""
+        k = null.shape[1]
+        coefficients = np.hstack([null, Z])
+        V = IncidenceExtension(self.weights, coefficients)(self.incidence)
+        departure = V.T @ V - np.eye(V.shape[1])
+        if np.abs(departure).max(initial=0) > 1e-12:  # small σ̃ cost digits: win them back
+            _, R = np.linalg.qr(V)
+            R *= np.sign(np.diag(R))[:, None]
+            coefficients = scipy.linalg.solve_triangular(R, coefficients.T, trans="T").T
+            V = IncidenceExtension(self.weights, coefficients)(self.incidence)
+        signs = np.concatenate([np.ones(k), orient(V[:, k:])])
+        coefficients = coefficients * signs
+        V *= signs
+        U = V[:, k:]
+        NU = self._factor @ (self._factor.T @ U)
+        mu = np.einsum("ij,ij->j", U, NU)
+        residuals = np.linalg.norm(NU - U * mu, axis=0)
+        return Spectrum(
+            V[:, :k].copy(), 1 - mu, U.copy(), residuals, solver, IncidenceExtension(self.weights, coefficients)
+        )
+
+
+def _as_incidence(incidence: Any) -> sp.csr_array:
+    """A finite, non-negative sparse matrix (n, |E|) in double precision."""
+    if not sp.issparse(incidence):
+        incidence = np.asarray(incidence)
+    if incidence.ndim != 2 or 0 in incidence.shape:
+        raise GraphError(
+            f"incidence must have rows (nodes) and columns (hyperedges). Got shape {incidence.shape} instead."
+        )
+    H = sp.csr_array(incidence, dtype=np.float64)
+    H.sum_duplicates()
+    H.eliminate_zeros()
+    if not np.isfinite(H.data).all():
+        raise GraphError("incidence must be finite. Got NaN or infinity among its entries.")
+    if (H.data < 0).any():
+        raise GraphError(f"incidence must be zero or more. Got {H.data.min():g} instead.")
+    return H

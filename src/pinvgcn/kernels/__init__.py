@@ -1,0 +1,16 @@
+"""The Gaussian kernel k(x, y) = exp(−|x − y|²/σ²) as a linear map.
+
+A kernel sums over nodes in two steps that never see all pairs of nodes at once::
+
+    c = gather(points, w)        c = Σ_j φ(x_j) w_j        one pass over the nodes, small result
+    evaluate(points, c)          φ(x)ᵀ c = Σ_j k(x, x_j) w_j   at any points, node by node
+
+``exact.py`` has φ(x) = (k(x, x_1), …, k(x, x_n)), so that nothing is approximated;
+``fourier.py`` has trigonometric features and costs O(n) in one to three dimensions.
+"""
+
+from pinvgcn.kernels.base import Kernel, kernel_from_state
+from pinvgcn.kernels.exact import ExactKernel
+from pinvgcn.kernels.fourier import FourierKernel
+
+__all__ = ["ExactKernel", "FourierKernel", "Kernel", "kernel_from_state"]

@@ -1,0 +1,51 @@
+"""What every kernel map can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class Kernel(ABC):
+    """A map φ with φ(x)ᵀφ(y) ≈ exp(−|x − y|²/σ²), used without ever forming φ for all nodes.
+
+    ``precision`` bounds the absolute error of one kernel value.
+    """
+
+    kind: ClassVar[str]
+    _kinds: ClassVar[dict[str, type[Kernel]]] = {}
+
+    sigma: float
+    precision: float
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Kernel._kinds[cls.kind] = cls
+
+    @abstractmethod
+    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """c = Σ_j φ(x_j) w_j for the columns of ``weights`` (n, q)."""
+
+    @abstractmethod
+    def evaluate(self, points: np.ndarray, coefficients: np.ndarray, columns: int) -> np.ndarray:
+        """φ(x)ᵀ c at each of the points: (m, ``columns``)."""
+
+    def product(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """G w with G_ij = k(x_i, x_j), the diagonal (ones) included: (n, q)."""
+        return self.evaluate(points, self.gather(points, weights), weights.shape[1])
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """All that ``from_state`` needs: numbers for JSON, and arrays."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Kernel:
+        """The inverse of ``state``."""
+
+
+def kernel_from_state(kind: str, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Kernel:
+    """A saved kernel of any kind."""
+    return Kernel._kinds[kind].from_state(numbers, arrays)

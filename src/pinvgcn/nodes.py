@@ -1,0 +1,138 @@
+"""How the rows that a user hands in become nodes of a graph, in training and ever after.
+
+Three kinds: points of a cloud, rows of a table, nodes of a graph that is given. Each makes the graph
+and the features of the training nodes, and places new rows: what a spectrum's extension needs to
+evaluate its basis there, and their features.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from pinvgcn.checks import as_matrix, as_points, check_rows
+from pinvgcn.errors import DataError, ParameterError, UnseenValueWarning
+from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
+from pinvgcn.spectra import Spectrum
+
+
+class Nodes(ABC):
+    """The training nodes: their ``graph`` (None in a loaded model) and their own ``features`` (n, N₀)."""
+
+    kind: ClassVar[str]
+    graph: Graph | None
+    features: np.ndarray
+
+    @abstractmethod
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+        """Basis values (m, k + r) and features (m, N₀) of the rows of X."""
+
+    def state(self) -> dict[str, Any]:
+        """What JSON keeps of it, for ``place``."""
+        return {}
+
+
+class CloudNodes(Nodes):
+    """Points joined by Gaussian weights; their features are their coordinates."""
+
+    kind = "gaussian"
+
+    def __init__(self, X: Any, *, sigma: float | str, loops: float) -> None:
+        points = as_points(X, "X")
+        self.graph = GaussianGraph(points, sigma, loops=loops)
+        self.features = points
+
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+        points = as_points(X, "X")
+        return spectrum.extend_basis(points), points
+
+
+class TableNodes(Nodes):
+    """Rows joined by the values that they share; their features are these values, one-hot."""
+
+    kind = "categorical"
+
+    def __init__(self, X: Any, *, bins: int, missing: str, min_size: int) -> None:
+        graph = Hypergraph.from_table(X, bins=bins, missing=missing, min_size=min_size)
+        assert graph.encoder is not None
+        self.graph = graph
+        self.encoder: TableEncoder = graph.encoder
+        self.features = graph.incidence.toarray()
+
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+        H, unseen = self.encoder.transform(X)
+        met = {column: count for column, count in unseen.items() if count}
+        if met:
+            listed = ", ".join(f"{column!r} ({count} rows)" for column, count in list(met.items())[:5])
+            warnings.warn(
+                f"Values that training never saw were ignored in {len(met)} columns: {listed}"
+                f"{' and others' if len(met) > 5 else ''}.",
+                UnseenValueWarning,
+                stacklevel=5,
+            )
+        return spectrum.extend_basis(H), H.toarray()
+
+    def state(self) -> dict[str, Any]:
+        return {"encoder": self.encoder.to_dict()}
+
+
+class GraphNodes(Nodes):
+    """The nodes of a graph that was handed in; without X, what the graph is made of are the features."""
+
+    kind = "given"
+
+    def __init__(self, graph: Graph, X: Any) -> None:
+        self.graph = graph
+        if X is not None:
+            self.features = _given_features(X, graph.n_nodes)
+        elif isinstance(graph, Hypergraph):
+            self.features = graph.incidence.toarray()
+        elif isinstance(graph, GaussianGraph):
+            self.features = graph.points
+        else:
+            raise DataError(
+                "X must hold a row of features for each node of a sparse graph. Got None instead; "
+                "without features pass numpy.eye(n)."
+            )
+
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+        features = self.features if X is None else _given_features(X, spectrum.n_nodes)
+        return spectrum.basis, features
+
+
+def _given_features(X: Any, n: int) -> np.ndarray:
+    features = as_matrix(X.toarray() if sp.issparse(X) else X, "X")
+    check_rows(features, n, "X", "nodes of the graph (a graph that was given classifies its own nodes only)")
+    return features
+
+
+def nodes_of(
+    X: Any, graph: Any, *, sigma: float | str, loops: float, bins: int, missing: str, min_size: int
+) -> Nodes:
+    """The nodes that X stands for, by the ``graph`` argument of the classifier."""
+    if isinstance(graph, Graph):
+        return GraphNodes(graph, X)
+    if isinstance(graph, str) and graph == "gaussian":
+        return CloudNodes(X, sigma=sigma, loops=loops)
+    if isinstance(graph, str) and graph == "categorical":
+        return TableNodes(X, bins=bins, missing=missing, min_size=min_size)
+    raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
+
+
+def nodes_from_state(kind: str, state: dict[str, Any]) -> Nodes:
+    """The nodes of a saved model, able to ``place`` new rows."""
+    nodes: Nodes
+    if kind == CloudNodes.kind:
+        nodes = CloudNodes.__new__(CloudNodes)
+    elif kind == TableNodes.kind:
+        table = TableNodes.__new__(TableNodes)
+        table.encoder = TableEncoder.from_dict(state["encoder"])
+        nodes = table
+    else:
+        nodes = GraphNodes.__new__(GraphNodes)
+    nodes.graph = None
+    return nodes

@@ -1,0 +1,174 @@
+"""Eigenvectors as functions: their values at nodes that the spectrum was not computed from.
+
+Extensions are what a fitted model keeps of its graph. Both evaluate node by node, in chunks, from a
+few small arrays (docs/maths.md, section 5).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from pinvgcn.checks import as_points
+from pinvgcn.errors import DataError
+from pinvgcn.kernels import FourierKernel, Kernel, kernel_from_state
+
+CHUNK = 65_536  # nodes evaluated at a time
+
+
+class Extension(ABC):
+    """Evaluates all k null vectors and r eigenvectors of a spectrum at any nodes."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def __call__(self, nodes: Any) -> np.ndarray:
+        """The k + r vectors at the given nodes, null vectors first: (m, k + r)."""
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Numbers for JSON, and arrays."""
+
+
+@dataclass(frozen=True)
+class KernelExtension(Extension):
+    """u(x) = Σ_q E_q(x) T_q with E_0(x) = √d(x) and E_q(x) = f_q(x) / (√d(x) (s_q + g_q/d(x))).
+
+    Here f_q(x) = Σ_j k(x, x_j) u_q(x_j)/√d_j and d(x) = Σ_j k(x, x_j) − (1 − ℓ). For an exact eigenpair
+    (μ, u) of the normalised adjacency, s = μ and g = 1 − ℓ return u itself at the nodes x_j (design
+    equation of docs/maths.md, 5.2); s = 1 and g = 0 give smooth functions that the matrix T scales.
+    T (q, k + r) makes the values at the nodes orthonormal and puts the null vectors first.
+    """
+
+    kind: ClassVar[str] = "kernel"
+
+    kernel: Kernel
+    coefficients: np.ndarray  # gathered sums, column 0 for the degrees
+    columns: int  # 1 + q
+    shift: np.ndarray  # (q,)
+    gain: np.ndarray  # (q,)
+    missing_loop: float  # 1 − ℓ
+    smallest_degree: float  # below this a point has no connection that can be told from rounding
+    transform: np.ndarray  # (1 + q, k + r)
+
+    def __call__(self, nodes: Any) -> np.ndarray:
+        points = as_points(nodes, "new points")
+        dimension = self.dimension
+        if points.shape[1] != dimension:
+            raise DataError(
+                f"new points must have {dimension} coordinates, as in training. "
+                f"Got {points.shape[1]} columns instead."
+            )
+        result = np.empty((len(points), self.transform.shape[1]))
+        for start in range(0, len(points), CHUNK):
+            block = slice(start, start + CHUNK)
+            result[block] = self.raw(points[block]) @ self.transform
+        return result
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of a point."""
+        _, arrays = self.kernel.state()
+        return int(arrays["sources"].shape[1] if "sources" in arrays else arrays["centre"].shape[0])
+
+    def raw(self, points: np.ndarray) -> np.ndarray:
+        """E(x), before T: (m, 1 + q)."""
+        sums = self.kernel.evaluate(points, self.coefficients, self.columns)
+        degrees = sums[:, 0] - self.missing_loop
+        alone = degrees <= self.smallest_degree
+        if isinstance(self.kernel, FourierKernel):
+            alone |= ~self.kernel.inside(points)
+        if alone.any():
+            row = int(np.flatnonzero(alone)[0])
+            raise DataError(
+                f"{int(alone.sum())} of {len(points)} points are too far from all training points to be "
+                f"joined to them (first: {np.array2string(points[row], precision=6)}). "
+                "Remove them, or fit with a larger sigma or with points near them."
+            )
+        root = np.sqrt(degrees)[:, None]
+        values = sums
+        values[:, 1:] /= root * (self.shift + self.gain / degrees[:, None])
+        values[:, :1] = root
+        return values
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        numbers, arrays = self.kernel.state()
+        return {
+            "kernel": self.kernel.kind,
+            "kernel_numbers": numbers,
+            "columns": self.columns,
+            "missing_loop": self.missing_loop,
+            "smallest_degree": self.smallest_degree,
+        }, {
+            **{f"kernel_{name}": array for name, array in arrays.items()},
+            "coefficients": self.coefficients,
+            "shift": self.shift,
+            "gain": self.gain,
+            "transform": self.transform,
+        }
+
+    @classmethod
+    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelExtension:
+        kernel_arrays = {
+            name.removeprefix("kernel_"): array for name, array in arrays.items() if name.startswith("kernel_")
+        }
+        return cls(
+            kernel_from_state(numbers["kernel"], numbers["kernel_numbers"], kernel_arrays),
+            arrays["coefficients"],
+            numbers["columns"],
+            arrays["shift"],
+            arrays["gain"],
+            numbers["missing_loop"],
+            numbers["smallest_degree"],
+            arrays["transform"],
+        )
+
+
+@dataclass(frozen=True)
+class IncidenceExtension(Extension):
+    """u(h) = d(h)^(−1/2) h Z with d(h) = Σ_e h_e w_e, for a row h of an incidence matrix.
+
+    Z = W^(1/2) B^(−1/2) Ṽ Σ̃⁻¹ with B from training: at the training rows this is the singular value
+    decomposition itself.
+    """
+
+    kind: ClassVar[str] = "incidence"
+
+    weights: np.ndarray  # (|E|,)
+    coefficients: np.ndarray  # Z: (|E|, k + r)
+
+    def __call__(self, nodes: Any) -> np.ndarray:
+        rows = sp.csr_array(nodes, dtype=np.float64)
+        edges = len(self.weights)
+        if rows.shape[1] != edges:
+            raise DataError(
+                f"new rows must have an entry for each of the {edges} hyperedges of training. "
+                f"Got {rows.shape[1]} columns instead."
+            )
+        degrees = rows @ self.weights
+        if (degrees <= 0).any():
+            raise DataError(
+                f"{int((degrees <= 0).sum())} of {rows.shape[0]} rows have no value that training knew "
+                f"(first: row {int(np.flatnonzero(degrees <= 0)[0])}). Remove them, or fit with rows like them."
+            )
+        result = rows @ self.coefficients
+        result /= np.sqrt(degrees)[:, None]
+        return result
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {}, {"weights": self.weights, "coefficients": self.coefficients}
+
+    @classmethod
+    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> IncidenceExtension:
+        return cls(arrays["weights"], arrays["coefficients"])
+
+
+def extension_from_state(kind: str, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Extension:
+    """A saved extension of either kind."""
+    kinds: dict[str, Any] = {c.kind: c for c in (KernelExtension, IncidenceExtension)}
+    extension: Extension = kinds[kind].from_state(numbers, arrays)
+    return extension
