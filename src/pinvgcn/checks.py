@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from pinvgcn.errors import DataError, LabelError, ParameterError
 
 UNLABELLED = -1  # the code of a node without a label, in encoded labels and in integer labels
+UNLABELLED_AS_TEXT = ("-1", "-1.0", "nan", "<NA>")  # what numpy and pandas make of it beside text
 
 
 def _describe_positions(mask: np.ndarray, limit: int = 3) -> str:
@@ -38,15 +39,18 @@ def as_matrix(values: Any, name: str) -> np.ndarray:
             f"{name} must be a dense array. Got a scipy sparse {type(values).__name__} instead; "
             f"pass {name}.toarray()."
         )
-    raw = np.asarray(values)
-    if np.iscomplexobj(raw):
-        raise DataError(f"Complex data not supported: {name} must be real. Got dtype {raw.dtype} instead.")
     try:
-        matrix = np.asarray(raw, dtype=np.float64)
+        raw = np.asarray(values)
+        # rows in order: a frame and its array then give the same bits
+        matrix = raw if raw.dtype.kind in "cmM" else np.asarray(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise DataError(
             f"{name} must be numbers. Got {error} instead; for categories use graph='categorical'."
         ) from None
+    if matrix.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} must be real. Got dtype {raw.dtype} instead.")
+    if matrix.dtype.kind in "mM":
+        raise DataError(f"{name} must be numbers. Got dates of dtype {raw.dtype} instead.")
     if matrix.ndim != 2:
         raise DataError(
             f"{name} must be a 2-dimensional array (rows, columns). Got shape {matrix.shape} instead. "
@@ -80,21 +84,21 @@ def check_rows(matrix: Any, n: int, name: str, of: str) -> None:
 
 def check_positive(name: str, value: Any) -> float:
     """A finite number > 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
         raise ParameterError(f"{name} must be a positive, finite number. Got {value!r} instead.")
     return float(value)
 
 
 def check_non_negative(name: str, value: Any) -> float:
     """A finite number >= 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
         raise ParameterError(f"{name} must be a finite number, zero or more. Got {value!r} instead.")
     return float(value)
 
 
 def check_fraction(name: str, value: Any) -> float:
     """A number in [0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < 1:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
         raise ParameterError(f"{name} must be a number from 0 to below 1. Got {value!r} instead.")
     return float(value)
 
@@ -131,12 +135,51 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
             "requires y to be passed, but the target y is None: "
             "pass one label a row, -1 (or None for text labels) where it is unknown."
         )
-    announced: Sequence[Any] = []
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
+    announced: Sequence[Any] = []
     if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
-        announced = [c for c in y.dtype.categories if not (isinstance(c, numbers.Number) and c == UNLABELLED)]
-        y = np.asarray(y.astype(object))
+        announced = [category for category in y.dtype.categories if not _is_minus_one(category)]
+    present, labelled = read_labels(y, n, of)
+    if len(present) == 0:
+        raise LabelError(
+            f"y has no label at all: all {n} entries mean 'unlabelled' (-1, None or NaN). "
+            "Label at least one row of each of two classes."
+        )
+    if present.dtype.kind == "f":
+        whole = np.isfinite(present) & (present == np.round(present))
+        if not whole.all():
+            raise LabelError(
+                f"Unknown label type: y must be classes. Got the continuous value {present[~whole][0]}; "
+                "turn numbers into classes first."
+            )
+    classes, codes_present = np.unique(present, return_inverse=True)
+    disguised = [label for label in classes.tolist() if label in UNLABELLED_AS_TEXT]
+    if disguised:
+        raise LabelError(
+            f"Unlabelled rows beside text labels must be None. Got the text {disguised[0]!r} instead, as "
+            "numpy.array(['a', -1]) makes it; use dtype=object, or pass a list."
+        )
+    missing = [category for category in announced if category not in set(classes.tolist())]
+    if missing:
+        raise LabelError(
+            f"Every class needs a labelled row. Got none for {missing[0]!r}; "
+            "label one, or drop the category with y.cat.remove_unused_categories()."
+        )
+    if len(classes) < 2:
+        raise LabelError(
+            f"The number of classes has to be greater than one; got 1 class ({classes.tolist()[0]!r}). "
+            "Label rows of at least two classes."
+        )
+    codes = np.full(n, UNLABELLED, dtype=np.int64)
+    codes[labelled] = codes_present
+    return classes, codes
+
+
+def read_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.ndarray]:
+    """The labels that are known, as an array, and where: a mask (n,) without -1, None, NaN and NA."""
+    if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
+        y = y.astype(object)
     labels = np.asarray(y) if not isinstance(y, list | tuple) else _array_of(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         import warnings
@@ -146,7 +189,7 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Pass y.ravel() instead.",
             DataConversionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         labels = labels.ravel()
     if labels.ndim != 1:
@@ -157,44 +200,11 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
             f"Got inconsistent numbers of samples: {len(labels)} labels instead."
         )
     labelled = ~is_missing(labels)
-    if labels.dtype.kind == "f" and not np.isfinite(labels[labelled]).all():
-        raise LabelError("y must be classes. Got infinity among the labels.")
     if labels.dtype.kind in "iuf":
         labelled &= labels != UNLABELLED
     elif labels.dtype.kind == "O":
         labelled &= np.array([not _is_minus_one(label) for label in labels], dtype=bool)
-    present = labels[labelled]
-    if len(present) == 0:
-        raise LabelError(
-            f"y has no label at all: all {n} entries mean 'unlabelled' (-1, None or NaN). "
-            "Label at least one row of each of two classes."
-        )
-    if labels.dtype.kind == "f" and not np.array_equal(present, np.round(present)):
-        raise LabelError(
-            f"Unknown label type: y must be classes. Got the continuous value {present[present % 1 != 0][0]!r}; "
-            "turn numbers into classes first."
-        )
-    try:
-        classes, codes_present = np.unique(present, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in present})
-        raise LabelError(
-            f"y must be labels of one kind, numbers or text. Got a mixture of {' and '.join(kinds)}."
-        ) from None
-    missing = [category for category in announced if category not in set(classes.tolist())]
-    if missing:
-        raise LabelError(
-            f"Every class needs a labelled row. Got none for {missing[0]!r}; "
-            "label one, or drop the category with y.cat.remove_unused_categories()."
-        )
-    if len(classes) < 2:
-        raise LabelError(
-            f"The number of classes has to be greater than one; got 1 class ({classes[0]!r}). "
-            "Label rows of at least two classes."
-        )
-    codes = np.full(n, UNLABELLED, dtype=np.int64)
-    codes[labelled] = codes_present
-    return classes, codes
+    return _of_one_kind(labels[labelled]), labelled
 
 
 def _array_of(labels: Sequence[Any]) -> np.ndarray:
@@ -206,15 +216,37 @@ def _array_of(labels: Sequence[Any]) -> np.ndarray:
     return np.asarray(labels)
 
 
+def _of_one_kind(present: np.ndarray) -> np.ndarray:
+    """Labels that came as objects: numbers as an array of numbers, text as it is, nothing mixed."""
+    if present.dtype.kind != "O":
+        return present
+    kinds = {
+        "text" if isinstance(label, str) else "numbers" if _is_number(label) else type(label).__name__
+        for label in present
+    }
+    if len(kinds) > 1:
+        raise LabelError(
+            f"y must be labels of one kind, numbers or text. Got a mixture of {' and '.join(sorted(kinds))}."
+        )
+    return present if kinds == {"text"} else np.asarray(present.tolist())
+
+
+def _is_number(label: Any) -> bool:
+    return isinstance(label, numbers.Number) and not isinstance(label, bool)
+
+
 def _is_minus_one(label: Any) -> bool:
-    return isinstance(label, numbers.Number) and not isinstance(label, bool) and label == UNLABELLED
+    return _is_number(label) and bool(label == UNLABELLED)
 
 
 def as_sample_weight(weights: Any, n: int) -> np.ndarray | None:
     """One finite weight >= 0 a row, or None."""
     if weights is None:
         return None
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight must be numbers. Got {error} instead.") from None
     if array.ndim == 0:
         array = np.full(n, float(array))
     if array.ndim != 1:

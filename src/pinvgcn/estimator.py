@@ -13,14 +13,24 @@ import numpy as np
 import torch
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pinvgcn.checks import UNLABELLED, as_matrix, as_sample_weight, check_choice, check_rows, encode_labels
-from pinvgcn.errors import DataError, LabelError, ParameterError
+from pinvgcn.checks import (
+    UNLABELLED,
+    as_matrix,
+    as_sample_weight,
+    check_choice,
+    check_non_negative,
+    check_rows,
+    encode_labels,
+    read_labels,
+)
+from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError, TrainingError
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.nn import PinvGCN, TrainingSettings, train
+from pinvgcn.nn import PinvConv, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers, fold
 from pinvgcn.nodes import Nodes, nodes_from_state, nodes_of
 from pinvgcn.spectra import Spectrum
@@ -168,7 +178,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = table
         return tags
 
-    def fit(self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None) -> PinvGCNClassifier:
+    def fit(
+        self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
+    ) -> PinvGCNClassifier:
         """Fit to the labelled rows and classify all.
 
         Parameters
@@ -184,6 +196,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         """
         settings = TrainingSettings(self.learning_rate, self.weight_decay, self.epochs)
         check_choice("scaling", self.scaling, SCALINGS)
+        seed = self._seed()
         started = time.perf_counter()
         nodes = nodes_of(
             X,
@@ -200,18 +213,22 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = encode_labels(y, n)
         weights = self._label_weights(classes, codes, as_sample_weight(sample_weight, n))
         inputs = self._join(nodes.features, features, n, fitting=True)
-        self._fit_scaling(inputs, nodes)
-        inputs = (inputs - self._shift) / self._scale
+        shift, scale = self._scaling(inputs, nodes)
+        inputs = (inputs - shift) / scale
         nodes.graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()
         spectrum = self._spectrum(nodes)
         spectrum_done = time.perf_counter()
 
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         network, losses = self._train(spectrum, inputs, codes, len(classes), weights, settings, seed)
         V = spectrum.basis
         layers = fold(network, inputs, V)
         scores = apply_layers(layers, inputs, V)
+        if not np.isfinite(scores).all():
+            raise TrainingError(
+                f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {self.epochs}, the last. "
+                f"Lower learning_rate (now {self.learning_rate:g}) or scale the features."
+            )
         done = time.perf_counter()
 
         self.classes_ = classes
@@ -227,6 +244,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         }
         self._nodes = nodes
         self._layers = layers
+        self._shift, self._scale = shift, scale
         self._n_extra = inputs.shape[1] - nodes.features.shape[1]
         self.transduction_proba_ = softmax(scores, axis=1)
         self.transduction_ = classes[scores.argmax(axis=1)]
@@ -238,15 +256,38 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any, *, features: Any = None) -> np.ndarray:
         """The most probable class at any rows, seen or not: (m,)."""
-        return self.classes_[self._scores(X, features).argmax(axis=1)]
+        scores = self._scores(X, features)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> float:
+        """The share of rows classified rightly, of those whose class is known: not -1, None or NaN."""
+        predicted = self.predict(X, features=features)
+        known, labelled = read_labels(y, len(predicted))
+        if len(known) == 0:
+            raise LabelError(f"y must have a label to compare with. Got {len(predicted)} unlabelled rows.")
+        weights = as_sample_weight(sample_weight, len(predicted))
+        return float(
+            accuracy_score(
+                known, predicted[labelled], sample_weight=None if weights is None else weights[labelled]
+            )
+        )
 
     def _scores(self, X: Any, features: Any) -> np.ndarray:
         check_is_fitted(self, "classes_")
-        if self._nodes.kind == "gaussian":
-            self._check_columns(X)
+        if self._nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
+            self._columns(X, reset=False)
         V, own = self._nodes.place(X, self.spectrum_)
         inputs = (self._join(own, features, len(own), fitting=False) - self._shift) / self._scale
         return apply_layers(self._layers, inputs, V)
+
+    def _seed(self) -> int:
+        try:
+            return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        except ValueError:
+            raise ParameterError(
+                "random_state must be None, a whole number from 0 to 2**32 - 1 or a numpy RandomState. "
+                f"Got {self.random_state!r} instead."
+            ) from None
 
     def _spectrum(self, nodes: Nodes) -> Spectrum:
         assert nodes.graph is not None
@@ -267,8 +308,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[PinvGCN, list[float]]:
         try:
             device = torch.device(self.device)
-            generator = torch.Generator(device).manual_seed(seed)
-        except (RuntimeError, TypeError) as error:
+            torch.zeros(1, device=device).item()
+        except (RuntimeError, TypeError, AssertionError) as error:
             raise ParameterError(
                 f"device must be one that PyTorch has here, such as 'cpu'. Got {self.device!r} "
                 f"instead ({str(error).splitlines()[0]})."
@@ -280,10 +321,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             hidden=self.hidden,
             dropout=self.dropout,
             filters=self.filters,
+            generator=torch.Generator().manual_seed(seed),
         )
-        network.reset_parameters(torch.Generator().manual_seed(seed))
         network.to(device)
-        labelled = np.flatnonzero(codes != UNLABELLED)
+        labelled = np.flatnonzero(codes != UNLABELLED if weights is None else weights > 0)
         losses = train(
             network,
             torch.from_numpy(inputs).to(device),
@@ -291,7 +332,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             torch.from_numpy(codes[labelled]).to(device),
             settings,
             weights=None if weights is None else torch.from_numpy(weights[labelled]).to(network.V),
-            generator=generator,
+            seed=seed,
         )
         return network, losses
 
@@ -309,7 +350,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                     f"class_weight must name classes that have a labelled row. Got {unknown[0]!r} instead; "
                     f"the labelled classes are {classes.tolist()}."
                 )
-        elif self.class_weight not in (None, "balanced"):
+            for name, weight in self.class_weight.items():
+                check_non_negative(f"class_weight[{name!r}]", weight)
+        elif self.class_weight is not None and not (
+            isinstance(self.class_weight, str) and self.class_weight == "balanced"
+        ):
             raise ParameterError(
                 f"class_weight must be a dict, 'balanced' or None. Got {self.class_weight!r} instead."
             )
@@ -325,7 +370,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def _join(self, own: np.ndarray, features: Any, n: int, *, fitting: bool) -> np.ndarray:
         """The nodes' own features and the extra ones, side by side."""
         if not fitting and self._n_extra and features is None:
-            raise DataError(f"features must be given as in fit, with {self._n_extra} columns. Got None instead.")
+            raise DataError(
+                f"features must be given as in fit, with {self._n_extra} columns. Got None instead."
+            )
         if features is None:
             return own
         extra = as_matrix(features, "features")
@@ -336,26 +383,30 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             )
         return np.hstack([own, extra])
 
-    def _fit_scaling(self, inputs: np.ndarray, nodes: Nodes) -> None:
-        width = inputs.shape[1]
-        self._shift, self._scale = np.zeros(width), np.ones(width)
+    def _scaling(self, inputs: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
+        """(shift, scale): the network sees (inputs − shift) / scale."""
+        shift, scale = np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
         # incidences and a given graph's own features keep their meaning: only clouds and extras are moved
         begin = 0 if nodes.kind == "gaussian" else nodes.features.shape[1]
         if self.scaling != "none":
-            self._shift[begin:] = inputs[:, begin:].mean(axis=0)
+            shift[begin:] = inputs[:, begin:].mean(axis=0)
         if self.scaling == "standard":
             spread = inputs[:, begin:].std(axis=0)
-            self._scale[begin:] = np.where(spread > 0, spread, 1.0)
+            scale[begin:] = np.where(spread > 0, spread, 1.0)
+        return shift, scale
 
     def _remember_columns(self, X: Any) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
         if X is not None:
-            validate_data(self, X, skip_check_array=True, reset=True)
+            self._columns(X, reset=True)
 
-    def _check_columns(self, X: Any) -> None:
+    def _columns(self, X: Any, *, reset: bool) -> None:
+        """Remember the number and names of columns, or compare with them, as scikit-learn does."""
         try:
-            validate_data(self, X, skip_check_array=True, reset=False)
-        except ValueError as error:
-            raise DataError(str(error)) from None
+            validate_data(self, X, skip_check_array=True, reset=reset)
+        except (TypeError, ValueError) as error:
+            raise ColumnError(" ".join(str(error).split())) from None
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a safetensors file (docs/file-format.md)."""
@@ -365,6 +416,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         for depth, layer in enumerate(self._layers):
             arrays |= {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
         for depth, conv in enumerate(self.network_.convs):
+            assert isinstance(conv, PinvConv)
             arrays[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
             arrays[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
         arrays |= {
@@ -377,21 +429,20 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if self._nodes.kind == "given":
             parameters["graph"] = None
             arrays["features"] = self._nodes.features
-        try:
-            description = {
-                "parameters": json.loads(json.dumps(parameters)),
-                "classes": self.classes_.tolist(),
-                "classes_dtype": self.classes_.dtype.str if self.classes_.dtype != object else "object",
-                "nodes": {"kind": self._nodes.kind, **self._nodes.state()},
-                "spectrum": spectrum,
-                "depth": len(self._layers),
-                "columns": getattr(self, "feature_names_in_", np.array([])).tolist(),
-                "n_features_in": getattr(self, "n_features_in_", None),
-                "n_extra": self._n_extra,
-                "timings": self.timings_,
-            }
-        except TypeError as error:
-            raise ParameterError(f"This model cannot be saved: {error}. Use plain numbers and text.") from None
+        if isinstance(self.class_weight, dict):  # JSON would make text of its keys
+            parameters["class_weight"] = list(self.class_weight.items())
+        description = {
+            "parameters": {name: _plain(name, value) for name, value in parameters.items()},
+            "classes": _plain("classes_", self.classes_),
+            "classes_dtype": self.classes_.dtype.str if self.classes_.dtype != object else "object",
+            "nodes": {"kind": self._nodes.kind, **self._nodes.state()},
+            "spectrum": spectrum,
+            "depth": len(self._layers),
+            "columns": getattr(self, "feature_names_in_", np.array([])).tolist(),
+            "n_features_in": getattr(self, "n_features_in_", None),
+            "n_extra": self._n_extra,
+            "timings": self.timings_,
+        }
         save_tensors(path, "model", description, arrays)
 
     @classmethod
@@ -402,7 +453,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         classifying its nodes.
         """
         description, arrays = load_tensors(path, "model")
-        model = cls(**description["parameters"])
+        parameters = description["parameters"]
+        if isinstance(parameters["class_weight"], list):
+            parameters["class_weight"] = dict(parameters["class_weight"])
+        model = cls(**parameters)
         prefix = "spectrum."
         mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
         model.spectrum_ = Spectrum.from_state(description["spectrum"], mine)
@@ -430,11 +484,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 hidden=[w.shape[2] for w in weights[:-1]],
                 dropout=model.dropout,
                 filters=model.filters,
+                generator=torch.Generator(),
             )
         with torch.no_grad():
             for depth, conv in enumerate(model.network_.convs):
-                conv.weights.copy_(weights[depth])  # type: ignore[union-attr,operator]
-                conv.bias.copy_(torch.from_numpy(arrays[f"bias{depth}"]))  # type: ignore[union-attr,operator]
+                assert isinstance(conv, PinvConv)
+                conv.weights.copy_(weights[depth])
+                conv.bias.copy_(torch.from_numpy(arrays[f"bias{depth}"]))
         model.network_.eval()
         model.transduction_proba_ = arrays["transduction_proba"]
         model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
@@ -442,3 +498,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         model.n_iter_ = len(model.loss_curve_)
         model.timings_ = description["timings"]
         return model
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter in the types that JSON keeps; numpy's numbers and arrays become Python's."""
+    try:
+        return json.loads(json.dumps(value, default=lambda array: array.tolist()))
+    except (AttributeError, TypeError):
+        raise ParameterError(
+            f"A saved model keeps plain numbers and text only. Got {name}={value!r}; "
+            f"call set_params({name}=...) with such a value before save."
+        ) from None

@@ -12,10 +12,9 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
-from pinvgcn.errors import DataError, ParameterError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, ParameterError, UnseenValueWarning
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.spectra import Spectrum
 
@@ -72,7 +71,7 @@ class TableNodes(Nodes):
                 f"Values that training never saw were ignored in {len(met)} columns: {listed}"
                 f"{' and others' if len(met) > 5 else ''}.",
                 UnseenValueWarning,
-                stacklevel=5,
+                stacklevel=4,  # the caller of predict
             )
         return spectrum.extend_basis(H), H.toarray()
 
@@ -101,11 +100,15 @@ class GraphNodes(Nodes):
 
     def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
         features = self.features if X is None else _given_features(X, spectrum.n_nodes)
+        if features.shape[1] != self.features.shape[1]:
+            raise ColumnError(
+                f"X must have {self.features.shape[1]} columns as in fit. Got {features.shape[1]} instead."
+            )
         return spectrum.basis, features
 
 
 def _given_features(X: Any, n: int) -> np.ndarray:
-    features = as_matrix(X.toarray() if sp.issparse(X) else X, "X")
+    features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X")
     check_rows(features, n, "X", "nodes of the graph (a graph that was given classifies its own nodes only)")
     return features
 

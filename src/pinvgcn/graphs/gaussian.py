@@ -10,15 +10,23 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.spatial import cKDTree
 
 from pinvgcn.checks import as_points, check_choice, check_non_negative, check_positive
-from pinvgcn.errors import DataError
+from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.graphs.base import DENSE_NODES, Graph, check_no_isolated, linear_map, resolve_rank, warn_if_short
-from pinvgcn.kernels import ExactKernel, FourierKernel, Kernel
+from pinvgcn.kernels import ExactKernel, FourierKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
-from pinvgcn.spectra.kernel_pairs import KernelOperator, degree_floor, dense_spectrum, krylov_spectrum
+from pinvgcn.spectra.kernel_pairs import (
+    KernelOperator,
+    degree_floor,
+    dense_spectrum,
+    krylov_spectrum,
+    taylor_spectrum,
+)
 
-SOLVERS = ("auto", "krylov", "dense")
+SOLVERS = ("auto", "taylor", "krylov", "dense")
+TAYLOR_PRECISION = 1e-11
 PRECISIONS = (1e-12, 1e-9, 1e-6)  # of the Fourier kernel: the best that stays within MOST_MODES
 MOST_MODES = 1_000_000
+MOST_FEATURES = 1_500  # of the Taylor kernel, whose small problem is a matrix of this size
 SIGMA_PER_RADIUS = 3.0  # see ``automatic_sigma``
 
 
@@ -57,21 +65,38 @@ class GaussianGraph(Graph):
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The map that stands for all pairs: Fourier features where they are few, else exact."""
-        if self.points.shape[1] <= 3:
-            extent = np.ptp(self.points, axis=0)
-            for precision in PRECISIONS:
-                modes = FourierKernel.size(extent, self.sigma, precision)
-                if modes <= MOST_MODES and _fourier_is_faster(self.n_nodes, modes, precision):
-                    return FourierKernel.over(self.points, self.sigma, precision)
-        return ExactKernel(self.points, self.sigma)
+        """The map that stands for all pairs: Taylor features where they are few, then Fourier, then exact."""
+        return self._taylor_kernel() or self._fourier_kernel() or ExactKernel(self.points, self.sigma)
+
+    def _taylor_kernel(self) -> TaylorKernel | None:
+        """Taylor features where they are fewer than the nodes and few enough."""
+        middle = (self.points.min(axis=0) + self.points.max(axis=0)) / 2
+        radius = float(np.linalg.norm(self.points - middle, axis=1).max())
+        features = TaylorKernel.size(radius, self.points.shape[1], self.sigma, TAYLOR_PRECISION)
+        if features > min(MOST_FEATURES, self.n_nodes // 2):
+            return None
+        return TaylorKernel.over(self.points, self.sigma, TAYLOR_PRECISION)
+
+    def _fourier_kernel(self) -> FourierKernel | None:
+        """Fourier features where they fit the memory and cost less than all pairs."""
+        if self.points.shape[1] > 3:
+            return None
+        extent = np.ptp(self.points, axis=0)
+        for precision in PRECISIONS:
+            modes = FourierKernel.size(extent, self.sigma, precision)
+            if modes <= MOST_MODES and _fourier_is_faster(self.n_nodes, modes, precision):
+                return FourierKernel.over(self.points, self.sigma, precision)
+        return None
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """d_i = Σ_j A_ij: (n,)."""
-        sums = self.kernel.product(self.points, np.ones((self.n_nodes, 1)))[:, 0]
+        return self._degrees_by(self.kernel)
+
+    def _degrees_by(self, kernel: Kernel) -> np.ndarray:
+        sums = kernel.product(self.points, np.ones((self.n_nodes, 1)))[:, 0]
         degrees = sums - (1 - self.loops)
-        floor = degree_floor(self.n_nodes, self.kernel.precision)
+        floor = degree_floor(self.n_nodes, kernel.precision)
         if not (degrees > floor).all():
             check_no_isolated(degrees, floor, self._how_to_connect(degrees, floor))
         return degrees
@@ -85,14 +110,17 @@ class GaussianGraph(Graph):
             f"Use sigma={needed:.3g} or more, remove outliers, or set loops=1"
         )
 
-    @cached_property
-    def _operator(self) -> KernelOperator:
-        return KernelOperator(self.kernel, self.points, self.degrees, 1 - self.loops)
+    def _operator(self, kernel: Kernel) -> KernelOperator:
+        degrees = self.degrees if kernel is self.kernel else self._degrees_by(kernel)
+        return KernelOperator(kernel, self.points, degrees, 1 - self.loops)
 
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """D^(−1/2) A D^(−1/2): (n, n)."""
-        return linear_map(self.n_nodes, self._operator)
+        return linear_map(self.n_nodes, self._operator(self.kernel))
+
+    def _automatic_solver(self) -> str:
+        return "taylor" if isinstance(self.kernel, TaylorKernel) else "krylov"
 
     def spectrum(
         self,
@@ -109,11 +137,12 @@ class GaussianGraph(Graph):
         rank : int
             How many pairs; 60 by default. Pairs whose 1 − λ drowns in the rounding of the kernel do
             not exist numerically: fewer are returned, with a ``RankWarning``.
-        solver : {"auto", "krylov", "dense"}
-            "krylov" needs products with the kernel only; "dense" holds all n² weights and is exact;
-            "auto" takes "dense" up to 1,000 points.
+        solver : {"auto", "taylor", "krylov", "dense"}
+            "taylor" solves a small problem, for σ of about the size of the cloud; "krylov" iterates over
+            products with the kernel, for any σ; "dense" holds all n² weights and is exact. "auto" takes
+            "dense" up to 1,000 points, then "taylor" where its features are few, else "krylov".
         tolerance : float
-            The largest |L u − λ u| that is accepted ("krylov").
+            The largest |L u − λ u| that is accepted ("taylor", "krylov").
         random_state : int
             Of the vectors that the iteration starts from; the same seed gives the same bits.
         """
@@ -121,13 +150,21 @@ class GaussianGraph(Graph):
         check_positive("tolerance", tolerance)
         wanted = resolve_rank(rank, 60, self.n_nodes - 1)
         if solver == "auto":
-            solver = "dense" if self.n_nodes <= DENSE_NODES else "krylov"
+            solver = "dense" if self.n_nodes <= DENSE_NODES else self._automatic_solver()
+        options = {"tolerance": tolerance, "random_state": random_state}
         if solver == "dense":
-            spectrum = dense_spectrum(self._operator, wanted)
+            spectrum = dense_spectrum(self._operator(ExactKernel(self.points, self.sigma)), wanted)
+        elif solver == "taylor":
+            taylor = self._taylor_kernel()
+            if taylor is None:
+                raise ParameterError(
+                    f"solver='taylor' needs sigma of about the radius of the cloud or more, and more nodes than "
+                    f"features. Got sigma={self.sigma:g} for {self.n_nodes} points; use solver='auto'."
+                )
+            spectrum = taylor_spectrum(self._operator(taylor), wanted, **options)
         else:
-            spectrum = krylov_spectrum(
-                self._operator, wanted, tolerance=tolerance, random_state=random_state
-            )
+            kernel = self._fourier_kernel() or ExactKernel(self.points, self.sigma)
+            spectrum = krylov_spectrum(self._operator(kernel), wanted, **options)
         why = f"{self.n_nodes} points at sigma={self.sigma:g} have no more above rounding; a smaller sigma has"
         return warn_if_short(rank, spectrum, why)
 

@@ -6,11 +6,13 @@ A kernel sums over nodes in two steps that never see all pairs of nodes at once:
     evaluate(points, c)          φ(x)ᵀ c = Σ_j k(x, x_j) w_j   at any points, node by node
 
 ``exact.py`` has φ(x) = (k(x, x_1), …, k(x, x_n)), so that nothing is approximated;
+``taylor.py`` has monomials, few where σ is about the size of the cloud;
 ``fourier.py`` has trigonometric features and costs O(n) in one to three dimensions.
 """
 
 from pinvgcn.kernels.base import Kernel, kernel_from_state
 from pinvgcn.kernels.exact import ExactKernel
 from pinvgcn.kernels.fourier import FourierKernel
+from pinvgcn.kernels.taylor import TaylorKernel
 
-__all__ = ["ExactKernel", "FourierKernel", "Kernel", "kernel_from_state"]
+__all__ = ["ExactKernel", "FourierKernel", "Kernel", "TaylorKernel", "kernel_from_state"]

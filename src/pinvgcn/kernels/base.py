@@ -32,6 +32,15 @@ class Kernel(ABC):
     def evaluate(self, points: np.ndarray, coefficients: np.ndarray, columns: int) -> np.ndarray:
         """φ(x)ᵀ c at each of the points: (m, ``columns``)."""
 
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The number of coordinates of a point."""
+
+    def inside(self, points: np.ndarray) -> np.ndarray:
+        """Which points lie where the map represents the kernel: (m,) of booleans."""
+        return np.ones(len(points), dtype=bool)
+
     def product(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """G w with G_ij = k(x_i, x_j), the diagonal (ones) included: (n, q)."""
         return self.evaluate(points, self.gather(points, weights), weights.shape[1])

@@ -27,6 +27,10 @@ class ExactKernel(Kernel):
         # centred before anything is squared: map coordinates have offsets of 10⁶
         self._centre = sources.mean(axis=0)
 
+    @property
+    def dimension(self) -> int:
+        return int(self.sources.shape[1])
+
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if len(points) != len(self.sources):
             raise ValueError("an exact kernel gathers over its own sources only")

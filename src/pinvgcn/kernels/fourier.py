@@ -59,8 +59,11 @@ class FourierKernel(Kernel):
         """How far outside the box of the nodes the kernel may be evaluated."""
         return self.sigma * math.sqrt(-math.log(self.precision))
 
+    @property
+    def dimension(self) -> int:
+        return len(self.centre)
+
     def inside(self, points: np.ndarray) -> np.ndarray:
-        """Which points lie where the series represents the kernel."""
         return (np.abs(points - self.centre) <= self.extent / 2 + self.margin).all(axis=1)
 
     def _mode_weights(self) -> np.ndarray:

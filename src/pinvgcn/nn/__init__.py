@@ -1,7 +1,7 @@
 """The network: filters, the layer, the model and its training.
 
-``filters.py`` is the paper's filter space, ``conv.py`` the graph convolution that it makes, ``model.py`` stacks
-convolutions into a classifier, ``training.py`` fits its weights.
+``filters.py`` is the paper's filter space, ``conv.py`` the graph convolution that it makes, ``model.py``
+stacks convolutions into a classifier, ``training.py`` fits its weights.
 """
 
 from pinvgcn.nn.conv import PinvConv

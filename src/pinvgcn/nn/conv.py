@@ -22,6 +22,8 @@ class PinvConv(nn.Module):
         N₀ and N₁.
     filter_basis : FilterBasis
         The functions φ^(k).
+    generator : torch.Generator, optional
+        Source of the initial weights; the process-wide one by default.
 
     Shapes
     ------
@@ -31,13 +33,20 @@ class PinvConv(nn.Module):
     gains: Tensor
     high: Tensor
 
-    def __init__(self, in_features: int, out_features: int, filter_basis: FilterBasis) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        filter_basis: FilterBasis,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         self.weights = nn.Parameter(torch.empty(len(filter_basis), in_features, out_features))
         self.bias = nn.Parameter(torch.zeros(out_features))
-        self.register_buffer("gains", torch.tensor(filter_basis.gains, dtype=self.weights.dtype))
-        self.register_buffer("high", torch.tensor(filter_basis.high, dtype=self.weights.dtype))
-        self.reset_parameters()
+        # in double precision whatever the weights are: ``conv.double()`` is then exact
+        self.register_buffer("gains", torch.tensor(filter_basis.gains))
+        self.register_buffer("high", torch.tensor(filter_basis.high))
+        self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Glorot's uniform weights for each W^(k), zero bias."""
@@ -57,11 +66,11 @@ class PinvConv(nn.Module):
 
     def spectral(self, C: Tensor) -> Tensor:
         """Σ_k diag(g_k) C W^(k): (k + r, N₁), what V multiplies."""
-        return torch.einsum("kp,pi,kij->pj", self.gains, C, self.weights)
+        return torch.einsum("kp,pi,kij->pj", self.gains.to(C), C, self.weights)
 
     def direct(self) -> Tensor:
         """Σ_k c_k W^(k): (N₀, N₁), what X multiplies."""
-        return torch.einsum("k,kij->ij", self.high, self.weights)
+        return torch.einsum("k,kij->ij", self.high.to(self.weights), self.weights)
 
     def products(self, X: Tensor, V: Tensor) -> Tensor:
         """[𝒦^(1)X … 𝒦^(K)X]: (n, K N₀). Constant in training if X is, so the first layer computes it once."""

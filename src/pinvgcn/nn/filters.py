@@ -60,7 +60,7 @@ class FilterBasis:
         last = self.values[-1] if len(self.values) else 0.0
         inverse = self.eigengap / np.where(lam > 0, lam, 1.0)
         beyond = np.where(lam <= last, beta * inverse, gamma * self.eigengap)
-        return np.where(lam == 0, alpha, beyond)
+        return np.where(lam > 0, beyond, alpha)
 
     @property
     def high(self) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -11,16 +12,16 @@ from torch import Tensor, nn
 
 from pinvgcn.checks import check_count, check_fraction
 from pinvgcn.nn.conv import PinvConv
-from pinvgcn.nn.dropout import dropout
+from pinvgcn.nn.dropout import DropoutKey, dropout
 from pinvgcn.nn.filters import FilterBasis
 from pinvgcn.spectra import Spectrum
 
 
 @dataclass(frozen=True)
 class Input:
-    """What does not change in training: the first layer's products with the features, in the cheaper of two forms.
+    """What does not change in training: the first layer's products with the features.
 
-    Either all products 𝒦^(k)X, (n, K N₀), or X with C = VᵀX.
+    The cheaper of two forms: all products 𝒦^(k)X, (n, K N₀), or X with C = VᵀX.
     """
 
     products: Tensor | None
@@ -43,6 +44,8 @@ class PinvGCN(nn.Module):
         The share of hidden entries set to zero in training.
     filters : str or (α, β, γ)
         The filter space, see ``FilterBasis``.
+    generator : torch.Generator, optional
+        Source of the initial weights; the process-wide one by default.
     """
 
     V: Tensor
@@ -56,6 +59,7 @@ class PinvGCN(nn.Module):
         hidden: int | Sequence[int] = 32,
         dropout: float = 0.5,
         filters: Any = "three-part",
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         self.filter_basis = FilterBasis.of(spectrum, filters)
@@ -63,9 +67,11 @@ class PinvGCN(nn.Module):
         between = [check_count("hidden", h) for h in (hidden if isinstance(hidden, Sequence) else [hidden])]
         widths = [in_features, *between, n_classes]
         self.convs = nn.ModuleList(
-            PinvConv(before, after, self.filter_basis) for before, after in zip(widths, widths[1:], strict=False)
+            PinvConv(before, after, self.filter_basis, generator) for before, after in pairwise(widths)
         )
-        self.register_buffer("V", torch.tensor(spectrum.basis, dtype=torch.get_default_dtype()), persistent=False)
+        self.register_buffer(
+            "V", torch.tensor(spectrum.basis, dtype=torch.get_default_dtype()), persistent=False
+        )
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """New weights in every layer."""
@@ -83,11 +89,12 @@ class PinvGCN(nn.Module):
         return Input(None, X.to(self.V), (V.T @ X.double()).to(self.V))
 
     def forward(
-        self, X: Tensor | Input, rows: Tensor | None = None, generator: torch.Generator | None = None
+        self, X: Tensor | Input, rows: Tensor | None = None, key: tuple[int, int] | None = None
     ) -> Tensor:
         """Class scores of all nodes, or of those in ``rows``: (n or len(rows), classes).
 
-        Only the last layer is restricted to rows: every hidden layer sums over all nodes.
+        Only the last layer is restricted to rows: every hidden layer sums over all nodes. ``key`` = (seed,
+        epoch) fixes the dropout masks of training; without it PyTorch's generator draws them.
         """
         first = X if isinstance(X, Input) else self.prepare(X)
         H: Tensor | None = None
@@ -101,7 +108,8 @@ class PinvGCN(nn.Module):
                     H = conv(first.X[some], self.V[some], first.C)
             else:
                 assert H is not None
-                H = dropout(torch.relu(H), self.dropout if self.training else 0.0, generator)
+                whose = None if key is None else DropoutKey(*key, layer)
+                H = dropout(torch.relu(H), self.dropout if self.training else 0.0, whose)
                 H = conv(H[some], self.V[some], self.V.T @ H)
         assert H is not None
         return H

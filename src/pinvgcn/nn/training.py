@@ -37,7 +37,7 @@ def train(
     settings: TrainingSettings,
     *,
     weights: Tensor | None = None,
-    generator: torch.Generator | None = None,
+    seed: int = 0,
     on_epoch: Callable[[int, float], None] | None = None,
 ) -> list[float]:
     """Minimise Σ_i w_i (−log p_i[y_i]) / Σ_i w_i over the labelled nodes; the loss of each epoch.
@@ -52,8 +52,8 @@ def train(
         The labelled nodes and their class numbers.
     weights : (m,) tensor, optional
         Their importance.
-    generator : torch.Generator, optional
-        Source of the dropout masks.
+    seed : int
+        Of the dropout masks: each depends on (seed, epoch, layer) alone.
     on_epoch : callable, optional
         Told the epoch's number and loss.
     """
@@ -72,7 +72,7 @@ def train(
     network.train()
     for epoch in range(settings.epochs):
         optimizer.zero_grad()
-        scores = network(first, rows, generator)
+        scores = network(first, rows, (seed, epoch))
         if share is None:
             loss = F.cross_entropy(scores, targets)
         else:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_points
 from pinvgcn.errors import DataError
-from pinvgcn.kernels import FourierKernel, Kernel, kernel_from_state
+from pinvgcn.kernels import Kernel, kernel_from_state
 
 CHUNK = 65_536  # nodes evaluated at a time
 
@@ -57,7 +57,7 @@ class KernelExtension(Extension):
 
     def __call__(self, nodes: Any) -> np.ndarray:
         points = as_points(nodes, "new points")
-        dimension = self.dimension
+        dimension = self.kernel.dimension
         if points.shape[1] != dimension:
             raise DataError(
                 f"new points must have {dimension} coordinates, as in training. "
@@ -69,19 +69,11 @@ class KernelExtension(Extension):
             result[block] = self.raw(points[block]) @ self.transform
         return result
 
-    @property
-    def dimension(self) -> int:
-        """The number of coordinates of a point."""
-        _, arrays = self.kernel.state()
-        return int(arrays["sources"].shape[1] if "sources" in arrays else arrays["centre"].shape[0])
-
     def raw(self, points: np.ndarray) -> np.ndarray:
         """E(x), before T: (m, 1 + q)."""
         sums = self.kernel.evaluate(points, self.coefficients, self.columns)
         degrees = sums[:, 0] - self.missing_loop
-        alone = degrees <= self.smallest_degree
-        if isinstance(self.kernel, FourierKernel):
-            alone |= ~self.kernel.inside(points)
+        alone = (degrees <= self.smallest_degree) | ~self.kernel.inside(points)
         if alone.any():
             row = int(np.flatnonzero(alone)[0])
             raise DataError(

@@ -14,11 +14,15 @@ import numpy as np
 import scipy.linalg
 
 from pinvgcn.errors import ToleranceWarning
-from pinvgcn.kernels import ExactKernel, Kernel
+from pinvgcn.kernels import ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra.dense import dense_eigenpairs
 from pinvgcn.spectra.extension import KernelExtension
+from pinvgcn.spectra.feature_map import feature_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.spectrum import Spectrum, orient
+
+
+SPARE = 16  # pairs computed beyond the rank, so that the last ones wanted are not the last ones found
 
 
 @dataclass(frozen=True)
@@ -79,21 +83,47 @@ def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     real = found.values > 10 * noise
     U, theta = found.vectors[:, real], found.values[real]
     # at s = θ the smooth functions already have the right scale
-    spectrum = _finish(operator, U, shift=theta, gain=np.zeros_like(theta), solver="krylov")
-    if operator.missing_loop == 0 or (spectrum.rank == rank and (spectrum.residuals <= tolerance).all()):
+    smooth = _finish(operator, _sums(operator, U), shift=theta, gain=np.zeros_like(theta), solver="krylov")
+    return _refine(operator, smooth, rank, tolerance=tolerance, random_state=random_state)
+
+
+def taylor_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
+    """Pairs from the small matrix of a Taylor kernel's features, without iteration."""
+    assert isinstance(operator.kernel, TaylorKernel)
+    theta, coefficients = feature_eigenpairs(
+        operator.kernel, operator.points, operator.degrees, operator.null_vector[:, 0], rank + SPARE
+    )
+    ones = operator.kernel.gather(operator.points, np.ones((len(operator.points), 1)))
+    smooth = _finish(
+        operator,
+        np.hstack([ones, coefficients]),
+        shift=np.ones_like(theta),
+        gain=np.zeros_like(theta),
+        solver="taylor",
+        rank=rank,
+    )
+    return _refine(operator, smooth, rank, tolerance=tolerance, random_state=random_state)
+
+
+def _refine(
+    operator: KernelOperator, spectrum: Spectrum, rank: int, *, tolerance: float, random_state: int
+) -> Spectrum:
+    """The spectrum itself where its residuals on N are small enough, else a Krylov iteration on N from it."""
+    if operator.missing_loop == 0 or (spectrum.residuals <= tolerance).all():
         return spectrum
+    n = len(operator.points)
     start = spectrum.vectors if 0 < spectrum.rank <= n // 8 else None
     for stricter in (1.0, 1e-3, 1e-6):
         found = krylov_eigenpairs(
             operator,
             n,
             rank,
-            deflate=u0,
+            deflate=operator.null_vector,
             tolerance=lambda theta, goal=stricter * tolerance: np.full_like(theta, goal),  # type: ignore[misc]
             start=start,
             random_state=random_state,
         )
-        refined = pointwise_spectrum(operator, found.values, found.vectors, solver="krylov")
+        refined = pointwise_spectrum(operator, found.values, found.vectors, solver=spectrum.solver)
         if (refined.residuals <= tolerance).all():
             return refined
         start = found.vectors if rank <= n // 8 else None
@@ -136,24 +166,39 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
         change = np.linalg.norm(defect / delta, axis=0)
     bad = ~(change < 0.1)
     shift[bad], gain[bad] = 1.0, 0.0
-    return _finish(operator, U, shift=shift, gain=gain, solver=solver)
+    return _finish(operator, _sums(operator, U), shift=shift, gain=gain, solver=solver)
+
+
+def _sums(operator: KernelOperator, U: np.ndarray) -> np.ndarray:
+    """What an extension needs of all nodes: the gathered 1 (for degrees) and D^(−1/2) U."""
+    columns = np.hstack([np.ones((len(U), 1)), U / np.sqrt(operator.degrees)[:, None]])
+    return operator.kernel.gather(operator.points, columns)
 
 
 def _finish(
-    operator: KernelOperator, U: np.ndarray, *, shift: np.ndarray, gain: np.ndarray, solver: str
+    operator: KernelOperator,
+    sums: np.ndarray,
+    *,
+    shift: np.ndarray,
+    gain: np.ndarray,
+    solver: str,
+    rank: int | None = None,
 ) -> Spectrum:
-    """Extend U, make the extension orthonormal, diagonalise N on its span (Rayleigh–Ritz)."""
-    points, degrees, kernel = operator.points, operator.degrees, operator.kernel
-    columns = np.hstack([np.ones((len(points), 1)), U / np.sqrt(degrees)[:, None]])
+    """Make the functions of these sums orthonormal on the nodes and diagonalise N on their span (Rayleigh–Ritz).
+
+    ``rank`` cuts off what was computed to spare.
+    """
+    points, kernel = operator.points, operator.kernel
+    count = 1 + len(shift)
     extension = KernelExtension(
         kernel,
-        kernel.gather(points, columns),
-        columns.shape[1],
+        sums,
+        count,
         shift,
         gain,
         operator.missing_loop,
         degree_floor(len(points), kernel.precision),
-        np.eye(columns.shape[1]),
+        np.eye(count),
     )
     functions = extension(points)  # (n, 1 + q), column 0 is √d
     scale = np.linalg.norm(functions, axis=0)
@@ -166,12 +211,10 @@ def _finish(
     transform[chosen] = scipy.linalg.solve_triangular(R, np.eye(len(chosen))) / scale[chosen, None]
     transform[:, 0] *= np.sign(Q[:, 0].sum() * np.sign(R[0, 0]))
     V = Q[:, 1:]
-    NV = operator(V)
-    H = V.T @ NV
-    theta, S = scipy.linalg.eigh((H + H.T) / 2)
-    theta, S = theta[::-1], S[:, ::-1]
+    NV, theta, S = _ritz(operator, V)
+    theta, S = theta[:rank], S[:, :rank]
     S = S * orient(V @ S)
-    transform[:, 1:] = transform[:, 1:] @ S
+    transform = np.hstack([transform[:, :1], transform[:, 1:] @ S])
     residuals = np.linalg.norm(NV @ S - (V @ S) * theta, axis=0)
     values = 1 - theta
     null = 1 + int((values <= max(1e-12, operator.noise)).sum())  # further components, within rounding
@@ -184,6 +227,23 @@ def _finish(
         solver,
         replace(extension, transform=transform),
     )
+
+
+def _ritz(operator: KernelOperator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """N V, and the eigenpairs (θ, S) of VᵀNV, largest first.
+
+    Where N = BᵀB for B = Φᵀ D^(−1/2) V, the singular values of B give small θ to more digits.
+    """
+    if operator.missing_loop or not isinstance(operator.kernel, TaylorKernel):
+        NV = operator(V)
+        H = V.T @ NV
+        theta, S = scipy.linalg.eigh((H + H.T) / 2)
+        return NV, theta[::-1], S[:, ::-1]
+    scale = 1 / np.sqrt(operator.degrees)[:, None]
+    B = operator.kernel.gather(operator.points, scale * V)  # (M, r)
+    _, roots, St = np.linalg.svd(B, full_matrices=False)
+    NV = scale * operator.kernel.evaluate(operator.points, B, V.shape[1])
+    return NV, roots**2, St.T
 
 
 def degree_floor(n: int, precision: float) -> float:
