@@ -12,6 +12,9 @@ export PINVGCN_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# Threads that wait give up their core: see src/pinvgcn/__init__.py.
+export OMP_WAIT_POLICY ?= PASSIVE
+
 .PHONY: demo test check format clean
 
 demo: .venv/installed

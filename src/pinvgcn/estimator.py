@@ -167,6 +167,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "learning_rate": 0.01,
             "weight_decay": 0.0005,
             "epochs": 500,
+            "class_weight": None,
         }
         return cls(graph, sigma=sigma, rank=rank, **{**settings, **others})
 
@@ -222,8 +223,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
         network, losses = self._train(spectrum, inputs, codes, len(classes), weights, settings, seed)
         V = spectrum.basis
-        layers = fold(network, inputs, V)
-        scores = apply_layers(layers, inputs, V)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked right after
+            layers = fold(network, inputs, V)
+            scores = apply_layers(layers, inputs, V)
         if not np.isfinite(scores).all():
             raise TrainingError(
                 f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {self.epochs}, the last. "

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_count
-from pinvgcn.errors import GraphError, RankWarning
+from pinvgcn.errors import GraphError, RankWarning, ToleranceWarning
 from pinvgcn.spectra import Spectrum
 
 DENSE_NODES = 1_000  # up to this size the whole matrix is the fastest solver
@@ -52,6 +52,19 @@ def warn_if_short(rank: int | None, spectrum: Spectrum, why: str) -> Spectrum:
         warnings.warn(
             f"rank={rank} was asked for and {spectrum.rank} eigenvectors exist: {why}.",
             RankWarning,
+            stacklevel=3,
+        )
+    return spectrum
+
+
+def warn_if_inaccurate(tolerance: float, spectrum: Spectrum, advice: str) -> Spectrum:
+    """Say so when a pair is less accurate than was asked for."""
+    missed = int((spectrum.residuals > tolerance).sum())
+    if missed:
+        warnings.warn(
+            f"{missed} of {spectrum.rank} eigenpairs miss the tolerance {tolerance:g} "
+            f"(largest residual {spectrum.residuals.max():.2g}): {advice}.",
+            ToleranceWarning,
             stacklevel=3,
         )
     return spectrum

@@ -103,7 +103,7 @@ class GaussianGraph(Graph):
 
     def _how_to_connect(self, degrees: np.ndarray, floor: float) -> str:
         """The advice for points that nothing reaches: a σ with a weight of 1 % to the next point."""
-        distances, _ = cKDTree(self.points).query(self.points[~(degrees > floor)], k=2)
+        distances = np.asarray(cKDTree(self.points).query(self.points[~(degrees > floor)], k=2)[0])
         needed = distances[:, 1].max() / np.sqrt(-np.log(0.01))
         return (
             f"no weight to any other point can be told from 0 at sigma={self.sigma:g}. "
@@ -151,21 +151,23 @@ class GaussianGraph(Graph):
         wanted = resolve_rank(rank, 60, self.n_nodes - 1)
         if solver == "auto":
             solver = "dense" if self.n_nodes <= DENSE_NODES else self._automatic_solver()
-        options = {"tolerance": tolerance, "random_state": random_state}
+        options: dict[str, Any] = {"tolerance": tolerance, "random_state": random_state}
         if solver == "dense":
             spectrum = dense_spectrum(self._operator(ExactKernel(self.points, self.sigma)), wanted)
         elif solver == "taylor":
             taylor = self._taylor_kernel()
             if taylor is None:
                 raise ParameterError(
-                    f"solver='taylor' needs sigma of about the radius of the cloud or more, and more nodes than "
-                    f"features. Got sigma={self.sigma:g} for {self.n_nodes} points; use solver='auto'."
+                    "solver='taylor' needs sigma of about the radius of the cloud or more, and many points. "
+                    f"Got sigma={self.sigma:g} for {self.n_nodes} points; use solver='auto'."
                 )
             spectrum = taylor_spectrum(self._operator(taylor), wanted, **options)
         else:
             kernel = self._fourier_kernel() or ExactKernel(self.points, self.sigma)
             spectrum = krylov_spectrum(self._operator(kernel), wanted, **options)
-        why = f"{self.n_nodes} points at sigma={self.sigma:g} have no more above rounding; a smaller sigma has"
+        why = (
+            f"{self.n_nodes} points at sigma={self.sigma:g} have no more above rounding; a smaller sigma has"
+        )
         return warn_if_short(rank, spectrum, why)
 
 

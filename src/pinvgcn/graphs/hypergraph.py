@@ -159,13 +159,17 @@ class Hypergraph(Graph):
         real = mu > NUMERICAL_RANK
         mu, X = mu[real], X[:, real]
         right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
-        spectrum = self._finish(null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, solver)
+        spectrum = self._finish(
+            null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, solver
+        )
         return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
 
     def _null_space(self) -> tuple[np.ndarray, np.ndarray]:
         """Right singular vectors of H̃ for σ̃ = 1, one a component, and their coefficients Z: (|E|, k)."""
         n, edges = self.incidence.shape
-        bipartite = sp.block_array([[None, self.incidence], [self.incidence.T, None]], format="csr")
+        H = self.incidence.tocoo()
+        joined = (np.ones(H.nnz), (H.row, n + H.col))  # nodes, then hyperedges
+        bipartite = sp.csr_array(joined, shape=(n + edges, n + edges))
         count, component = connected_components(bipartite, directed=False)
         member = np.zeros((edges, count))
         member[np.arange(edges), component[n:]] = 1
@@ -191,24 +195,10 @@ class Hypergraph(Graph):
         NU = self._factor @ (self._factor.T @ U)
         mu = np.einsum("ij,ij->j", U, NU)
         residuals = np.linalg.norm(NU - U * mu, axis=0)
-        return Spectrum(
-            V[:, :k].copy(), 1 - mu, U.copy(), residuals, solver, IncidenceExtension(self.weights, coefficients)
-        )
+        extension = IncidenceExtension(self.weights, coefficients)
+        return Spectrum(V[:, :k].copy(), 1 - mu, U.copy(), residuals, solver, extension)
 
 
 def _as_incidence(incidence: Any) -> sp.csr_array:
     """A finite, non-negative sparse matrix (n, |E|) in double precision."""
-    if not sp.issparse(incidence):
-        incidence = np.asarray(incidence)
-    if incidence.ndim != 2 or 0 in incidence.shape:
-        raise GraphError(
-            f"incidence must have rows (nodes) and columns (hyperedges). Got shape {incidence.shape} instead."
-        )
-    H = sp.csr_array(incidence, dtype=np.float64)
-    H.sum_duplicates()
-    H.eliminate_zeros()
-    if not np.isfinite(H.data).all():
-        raise GraphError("incidence must be finite. Got NaN or infinity among its entries.")
-    if (H.data < 0).any():
-        raise GraphError(f"incidence must be zero or more. Got {H.data.min():g} instead.")
-    return H
+@@@

@@ -13,13 +13,15 @@ from pinvgcn.errors import GraphError
 from pinvgcn.graphs.base import (
     DENSE_NODES,
     Graph,
+    as_sparse,
     check_no_isolated,
     component_null_vectors,
     linear_map,
     resolve_rank,
+    warn_if_inaccurate,
     warn_if_short,
 )
-from pinvgcn.spectra import Spectrum, dense_eigenpairs, krylov_eigenpairs
+from pinvgcn.spectra import Spectrum, dense_eigenpairs, heat_eigenpairs
 from pinvgcn.spectra.spectrum import orient
 
 SOLVERS = ("auto", "krylov", "dense")
@@ -68,9 +70,11 @@ class SparseGraph(Graph):
         count = int(edges.max(initial=-1)) + 1 if n_nodes is None else n_nodes
         if edges.size and (edges.min() < 0 or edges.max() >= count):
             raise GraphError(
-                f"edge_index must name nodes from 0 to {count - 1}. Got {edges.min()} to {edges.max()} instead."
+                f"edge_index must name nodes from 0 to {count - 1}. Got {edges.min()} to {edges.max()}."
             )
-        weight = np.ones(edges.shape[1]) if edge_weight is None else np.asarray(edge_weight, dtype=float).ravel()
+        weight = (
+            np.ones(edges.shape[1]) if edge_weight is None else np.asarray(edge_weight, dtype=float).ravel()
+        )
         if len(weight) != edges.shape[1]:
             raise GraphError(
                 f"edge_weight must have one entry for each of the {edges.shape[1]} edges. Got {len(weight)}."
@@ -122,35 +126,29 @@ class SparseGraph(Graph):
         elif solver == "dense":
             mu, U = dense_eigenpairs(self._normalized.toarray(), wanted, deflate=null)
         else:
-            found = krylov_eigenpairs(
+            found = heat_eigenpairs(
                 self._normalized.__matmul__,
                 self.n_nodes,
                 wanted,
                 deflate=null,
-                tolerance=lambda theta: np.full_like(theta, tolerance),
+                tolerance=tolerance,
+                neighbours=self._normalized.nnz / self.n_nodes,
                 random_state=random_state,
             )
             mu, U = found.values, found.vectors
         U = U * orient(U)
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
         spectrum = Spectrum(null, 1 - mu, U, residuals, solver)
+        if solver == "krylov":
+            warn_if_inaccurate(tolerance, spectrum, "use a larger rank or tolerance, or solver='dense'")
         return warn_if_short(rank, spectrum, f"{self.n_nodes} nodes in {null.shape[1]} components")
 
 
 def _as_adjacency(adjacency: Any) -> sp.csr_array:
     """A square, symmetric, finite, non-negative sparse matrix in double precision."""
-    if not sp.issparse(adjacency):
-        adjacency = np.asarray(adjacency)
-    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
-        raise GraphError(f"adjacency must be square. Got shape {adjacency.shape} instead.")
-    if adjacency.shape[0] == 0:
-        raise GraphError("adjacency has 0 nodes while a minimum of 1 is required.")
-    A = sp.csr_array(adjacency, dtype=np.float64)
-    A.sum_duplicates()
-    if not np.isfinite(A.data).all():
-        raise GraphError("adjacency must be finite. Got NaN or infinity among the weights.")
-    if (A.data < 0).any():
-        raise GraphError(f"adjacency must be zero or more. Got {A.data.min():g} instead.")
+    A = as_sparse(adjacency, "adjacency")
+    if A.shape[0] != A.shape[1]:
+        raise GraphError(f"adjacency must be square. Got shape {A.shape} instead.")
     difference = abs(A - A.T)
     if difference.nnz and difference.max() > 1e-10 * max(A.data.max(initial=0.0), 1e-300):
         entry = difference.tocoo()

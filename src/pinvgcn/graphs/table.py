@@ -17,13 +17,9 @@ to its distinct values, so rules work on few values and rows are placed by one i
 
 from __future__ import annotations
 
-import contextlib
-import datetime
 import math
-import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -32,15 +28,12 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from pinvgcn.checks import check_choice, check_count, is_missing
-from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError
-
-Scalar = str | int | float | bool
+from pinvgcn.checks import check_choice, check_count
+from pinvgcn.errors import ColumnError, InputError, ModelFileError
+from pinvgcn.graphs.cells import Scalar, as_frame, distinct, key_of, listed, type_of, types_of
 
 NOWHERE = -1  # a cell that belongs to no hyperedge by rule: False, ignored missing, a slot below min_size
 UNSEEN = -2  # a cell whose value no training row had
-_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
-_TYPE_OF_DTYPE = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
 
 
 @dataclass(frozen=True)
@@ -109,11 +102,11 @@ class Values:
         return len(self.values)
 
     def types(self) -> set[str]:
-        return {_type_of(value) for value in self.values}
+        return {type_of(value) for value in self.values}
 
     def slots(self, values: np.ndarray) -> np.ndarray:
-        slot = {_key(value): i for i, value in enumerate(self.values)}
-        return np.array([slot.get(_key(value), UNSEEN) for value in values.tolist()], dtype=np.int64)
+        slot = {key_of(value): i for i, value in enumerate(self.values)}
+        return np.array([slot.get(key_of(value), UNSEEN) for value in values.tolist()], dtype=np.int64)
 
     def names(self, column: str) -> list[str]:
         bare = self.types() == {"text"}  # beside other types text needs its quotes: 1 is not '1'
@@ -175,10 +168,10 @@ class TableEncoder:
 
     def fit_transform(self, table: Any) -> sp.csr_matrix:
         """H (n, |E|) of the training rows, whose values become the hyperedges."""
-        frame, _ = _as_frame(table)
+        frame, _ = as_frame(table)
         learned, places = [], []
         for name in frame.columns:
-            codes, values = _distinct(frame[name])
+            codes, values = distinct(frame[name])
             rule = self._rule(frame[name], values)
             place = self._place(rule, codes, values)
             sizes = np.bincount(place[place >= 0], minlength=len(rule) + (self.missing == "value"))
@@ -195,24 +188,24 @@ class TableEncoder:
         that no training row had, or a number outside every non-empty bin, is unseen and belongs to no
         hyperedge.
         """
-        frame, named = _as_frame(table)
+        frame, named = as_frame(table)
         learned = self._fitted()
         if not named and frame.shape[1] == len(learned):
             frame.columns = pd.Index(self.columns)
         elif not named:
             raise ColumnError(
                 f"X has {frame.shape[1]} features, but {type(self).__name__} is expecting {len(learned)} "
-                f"features as input: {_listed(self.columns)}."
+                f"features as input: {listed(self.columns)}."
             )
         absent = [name for name in self.columns if name not in frame.columns]
         if absent:
             raise ColumnError(
-                f"The table must have every column of the training rows. Missing: {_listed(absent)}. "
-                f"Got {_listed(frame.columns)} instead."
+                f"The table must have every column of the training rows. Missing: {listed(absent)}. "
+                f"Got {listed(frame.columns)} instead."
             )
         places = []
         for column in learned:
-            codes, values = _distinct(frame[column.name])
+            codes, values = distinct(frame[column.name])
             _check_types(column, values)
             places.append(self._place(column.rule, codes, values))
         return self._incidence(places)
@@ -250,11 +243,11 @@ class TableEncoder:
 
     def _rule(self, series: pd.Series, values: np.ndarray) -> Rule:
         """The rule that the distinct values of a training column call for."""
-        types = _types_of(values)
+        types = types_of(values)
         if isinstance(series.dtype, pd.CategoricalDtype) and series.cat.ordered:
-            return Values(tuple(_distinct(series.sort_values())[1].tolist()))
+            return Values(tuple(distinct(series.sort_values())[1].tolist()))
         if isinstance(series.dtype, pd.CategoricalDtype) or len(types) != 1 or types == {"text"}:
-            return Values(tuple(sorted(values.tolist(), key=_key)))
+            return Values(tuple(sorted(values.tolist(), key=key_of)))
         if types == {"booleans"}:
             return Flag()
         x = values.astype(np.float64)
@@ -289,7 +282,7 @@ class TableEncoder:
 
     def _check_informative(self, learned: Sequence[Column], n: int) -> None:
         sizes = [size for column in learned for size in column.sizes if size >= self.min_size]
-        names = _listed(column.name for column in learned)
+        names = listed(column.name for column in learned)
         if not sizes:
             raise ColumnError(
                 f"The table must have values that at least min_size = {self.min_size} rows share. "
@@ -302,143 +295,15 @@ class TableEncoder:
             )
 
 
-def _as_frame(table: Any) -> tuple[pd.DataFrame, bool]:
-    """The table as a new frame whose columns are unique text, and whether it came with their names."""
-    if sp.issparse(table):
-        raise DataError(
-            f"The table must be dense. Got a scipy sparse {type(table).__name__}; pass table.toarray()."
-        )
-    named = isinstance(table, pd.DataFrame)
-    if named:
-        frame = table.copy(deep=False)
-        frame.columns = pd.Index([str(name) for name in table.columns], dtype=object)
-    elif isinstance(table, list | tuple) and table and all(isinstance(row, list | tuple) for row in table):
-        lengths = sorted({len(row) for row in table})
-        if len(lengths) > 1:
-            raise DataError(
-                f"The rows of the table must be equally long. Got {lengths[0]} and {lengths[-1]} values."
-            )
-        frame = pd.DataFrame([list(row) for row in table])
-    else:
-        try:
-            array = np.asarray(table)
-        except ValueError as error:
-            raise DataError(f"The table must be a 2-dimensional array. Got {error} instead.") from None
-        if array.ndim != 2:
-            raise DataError(
-                f"The table must be 2-dimensional (rows, columns). Got shape {array.shape} instead. "
-                "Reshape your data: array.reshape(-1, 1) for one column, array.reshape(1, -1) for one row."
-            )
-        frame = pd.DataFrame(array)
-    for length, things in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
-        if length == 0:
-            raise DataError(
-                f"The table has 0 {things} (shape={frame.shape}) while a minimum of 1 is required."
-            )
-    if not named:
-        frame.columns = pd.Index([f"x{j}" for j in range(frame.shape[1])], dtype=object)
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise ColumnError(
-            f"Column names must be unique. Got {twice[0]!r} more than once; rename one of them."
-        )
-    return frame, named
-
-
-def _distinct(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """A column as (codes, values): row i holds ``values[codes[i]]``, and -1 stands for missing.
-
-    Values are booleans or numbers of one dtype, or objects that are plain Python scalars; they appear
-    in the order of their first rows.
-    """
-    if series.dtype == object:
-        with contextlib.suppress(OverflowError):  # older pandas, on integers too large for a float
-            series = series.infer_objects()
-    present = ~is_missing(series)
-    codes = np.full(len(series), -1, dtype=np.int64)
-    values: Any
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        rows, used = pd.factorize(series.cat.codes.to_numpy()[present])
-        codes_of_used, values = _distinct(pd.Series(series.cat.categories[used], name=series.name))
-        codes[present] = codes_of_used[rows]
-        return codes, values
-    if series.dtype.kind in _TYPE_OF_DTYPE:
-        dtype = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64}[series.dtype.kind]
-        codes[present], values = pd.factorize(series[present].to_numpy(dtype=dtype))
-        if not np.isfinite(values).all():
-            raise _infinite(series)
-        return codes, values
-    cells = series.to_numpy(dtype=object)[present]
-    if pd.api.types.infer_dtype(cells, skipna=False) == "string":
-        codes[present], values = pd.factorize(cells)
-        return codes, values
-    slots: dict[tuple[str, Scalar], int] = {}  # by type as well: True, 1 and "1" are three values
-    codes[present] = [slots.setdefault(_key(_plain(cell, series)), len(slots)) for cell in cells]
-    values = np.empty(len(slots), dtype=object)
-    values[:] = [value for _, value in slots]
-    return codes, values
-
-
-def _plain(cell: Any, series: pd.Series) -> Scalar:
-    """A cell of an object column as bool, str, int or float; whole numbers are int however they came."""
-    if isinstance(cell, bool | np.bool_):
-        return bool(cell)
-    if isinstance(cell, str):
-        return str(cell)
-    if isinstance(cell, numbers.Real | Decimal):
-        try:
-            number = float(cell)
-        except OverflowError:
-            number = math.inf
-        if math.isinf(number):
-            raise _infinite(series)
-        if isinstance(cell, numbers.Integral):
-            return int(cell)
-        return int(number) if number.is_integer() and abs(number) < 2**53 else number
-    if isinstance(cell, numbers.Complex):
-        raise DataError(
-            f"Complex data not supported: column {series.name!r} must be real. Got {cell!r} instead."
-        )
-    if isinstance(cell, _DATES):
-        advice = "turn dates into columns such as year, month and weekday first"
-    else:
-        advice = "turn them into text first"
-    raise ColumnError(
-        f"Column {series.name!r} must hold numbers, text or booleans. "
-        f"Got {cell!r} of type {type(cell).__name__} instead; {advice}."
-    )
-
-
-def _infinite(series: pd.Series) -> DataError:
-    return DataError(
-        f"Column {series.name!r} must be finite. Got infinity; remove these rows or mark them missing."
-    )
-
-
 def _check_types(column: Column, values: np.ndarray) -> None:
     """New values are of a type that the column held in training; one all missing may be anything."""
     known = column.rule.types()
-    if known and not _types_of(values) <= known:
-        value = next(value for value in values.tolist() if _type_of(value) not in known)
+    if known and not types_of(values) <= known:
+        value = next(value for value in values.tolist() if type_of(value) not in known)
         raise ColumnError(
             f"Column {column.name!r} must hold {' or '.join(sorted(known))}, as it did in training. "
             f"Got {value!r} instead; convert the column."
         )
-
-
-def _types_of(values: np.ndarray) -> set[str]:
-    if len(values) and values.dtype.kind in _TYPE_OF_DTYPE:
-        return {_TYPE_OF_DTYPE[values.dtype.kind]}
-    return {_type_of(value) for value in values}
-
-
-def _type_of(value: Scalar) -> str:
-    return "text" if isinstance(value, str) else "booleans" if isinstance(value, bool) else "numbers"
-
-
-def _key(value: Scalar) -> tuple[str, Any]:
-    """What makes a value distinct, and what sorts it: its type, then itself."""
-    return _type_of(value), value
 
 
 def _short(edge: float, width: float) -> str:
@@ -446,8 +311,3 @@ def _short(edge: float, width: float) -> str:
     if 0 < width < math.inf:
         edge = round(edge, max(0, 3 - math.floor(math.log10(width))))
     return repr(edge).removesuffix(".0")
-
-
-def _listed(names: Iterable[Any], limit: int = 20) -> str:
-    shown = [repr(str(name)) for name in names]
-    return ", ".join(shown[:limit]) + (f" and {len(shown) - limit} more" if len(shown) > limit else "")

@@ -22,7 +22,9 @@ FORMAT = 1  # raised whenever the layout changes; docs/file-format.md describes 
 _COMPLEX = "complex:"
 
 
-def save_tensors(path: str | Path, kind: str, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def save_tensors(
+    path: str | Path, kind: str, description: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> None:
     """Write the file, whole or not at all."""
     path = Path(path)
     header = {"pinvgcn": json.dumps({"kind": kind, "format": FORMAT, **description})}

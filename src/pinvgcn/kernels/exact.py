@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from pinvgcn.kernels.base import Kernel
 
@@ -24,7 +25,7 @@ class ExactKernel(Kernel):
         self.sources = sources
         self.sigma = sigma
         self.precision = 1e-15
-        # centred before anything is squared: map coordinates have offsets of 10⁶
+        # centred before anything is scaled: map coordinates have offsets of 10⁶
         self._centre = sources.mean(axis=0)
 
     @property
@@ -48,8 +49,8 @@ class ExactKernel(Kernel):
         """All values k(x, x_j): (m, n)."""
         x = (points - self._centre) / self.sigma  # (m, d)
         y = (self.sources - self._centre) / self.sigma  # (n, d)
-        squared = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * x @ y.T
-        np.maximum(squared, 0, out=squared)
+        # differences before squares: |x|² + |y|² − 2x·y would lose (extent/σ)² digits of near neighbours
+        squared = cdist(x, y, "sqeuclidean")
         np.negative(squared, out=squared)
         return np.exp(squared, out=squared)
 

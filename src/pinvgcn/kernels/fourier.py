@@ -46,13 +46,13 @@ class FourierKernel(Kernel):
         """Periods P and largest modes |k| of each axis."""
         digits = math.sqrt(-math.log(precision))
         periods = extent + 2 * sigma * digits
-        return periods, np.ceil(digits * periods / (math.pi * sigma)).astype(np.int64)
+        return periods, np.ceil(digits * periods / (math.pi * sigma))
 
     @classmethod
     def size(cls, extent: np.ndarray, sigma: float, precision: float) -> float:
         """The number of modes M that a box of this extent needs."""
         _, cutoffs = cls._plan(extent, sigma, precision)
-        return float(np.prod(2.0 * cutoffs + 1))
+        return math.prod((2 * cutoffs + 1).tolist())
 
     @property
     def margin(self) -> float:

@@ -60,7 +60,7 @@ class TaylorKernel(Kernel):
     @cached_property
     def _steps(self) -> list[tuple[int, int, float]]:
         """How each feature past the first follows: feature parent · z_axis · factor."""
-        index = {(): 0}
+        index: dict[tuple[int, ...], int] = {(): 0}
         steps = []
         for degree in range(1, self.degree + 1):
             for axes in combinations_with_replacement(range(len(self.centre)), degree):

@@ -7,7 +7,8 @@ eigenvectors of a Gaussian graph such that this evaluation returns them exactly.
 
 from pinvgcn.spectra.dense import dense_eigenpairs
 from pinvgcn.spectra.extension import IncidenceExtension, KernelExtension
+from pinvgcn.spectra.heat import heat_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.spectrum import Spectrum
 
-__all__ = ["IncidenceExtension", "KernelExtension", "Spectrum", "dense_eigenpairs", "krylov_eigenpairs"]
+__all__ = ["IncidenceExtension", "KernelExtension", "Spectrum", "dense_eigenpairs", "heat_eigenpairs", "krylov_eigenpairs"]

@@ -106,7 +106,9 @@ class KernelExtension(Extension):
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelExtension:
         kernel_arrays = {
-            name.removeprefix("kernel_"): array for name, array in arrays.items() if name.startswith("kernel_")
+            name.removeprefix("kernel_"): array
+            for name, array in arrays.items()
+            if name.startswith("kernel_")
         }
         return cls(
             kernel_from_state(numbers["kernel"], numbers["kernel_numbers"], kernel_arrays),
@@ -145,7 +147,7 @@ class IncidenceExtension(Extension):
         if (degrees <= 0).any():
             raise DataError(
                 f"{int((degrees <= 0).sum())} of {rows.shape[0]} rows have no value that training knew "
-                f"(first: row {int(np.flatnonzero(degrees <= 0)[0])}). Remove them, or fit with rows like them."
+                f"(first: row {int(np.flatnonzero(degrees <= 0)[0])}). Remove them, or fit with such rows."
             )
         result = rows @ self.coefficients
         result /= np.sqrt(degrees)[:, None]

@@ -14,7 +14,7 @@ QR_DIGITS = 1e-18  # those of a QR of S: below this its vectors are not orthogon
 def feature_eigenpairs(
     kernel: TaylorKernel, points: np.ndarray, degrees: np.ndarray, u0: np.ndarray, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues θ of P Ĝ P, P = I − u₀u₀ᵀ, and their vectors as coefficients (M, r) of features.
+    """The largest eigenvalues θ of P Ĝ P, P = I − u₀u₀ᵀ, and their vectors as features' coefficients (M, r).
 
     With G = ΦΦᵀ and S = P D^(−1/2) Φ (n × M), the eigenpairs (θ, v) of the M × M matrix SᵀS give those of
     P Ĝ P = SSᵀ: u = S v/√θ (docs/maths.md, section 4). One pass over the nodes, no iteration. Where
@@ -35,7 +35,7 @@ def feature_eigenpairs(
         R = np.zeros((0, M))
         for rows in kernel.chunks(len(u0)):
             S = kernel.features(points[rows]) * scale[rows] - np.outer(along, u0[rows])
-            R = np.linalg.qr(np.vstack([R, S.T]), mode="r")
+            R = scipy.linalg.qr(np.vstack([R, S.T]), mode="r", overwrite_a=True)[0][:M]
         _, roots, vt = np.linalg.svd(R, full_matrices=False)
         theta, v = roots[:wanted][::-1] ** 2, vt[:wanted][::-1].T
     real = theta > QR_DIGITS * max(theta[-1], 1e-300)

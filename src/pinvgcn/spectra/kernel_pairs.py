@@ -21,7 +21,6 @@ from pinvgcn.spectra.feature_map import feature_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.spectrum import Spectrum, orient
 
-
 SPARE = 16  # pairs computed beyond the rank, so that the last ones wanted are not the last ones found
 
 
@@ -184,7 +183,7 @@ def _finish(
     solver: str,
     rank: int | None = None,
 ) -> Spectrum:
-    """Make the functions of these sums orthonormal on the nodes and diagonalise N on their span (Rayleigh–Ritz).
+    """Make the functions of these sums orthonormal on the nodes and diagonalise N on their span.
 
     ``rank`` cuts off what was computed to spare.
     """

@@ -42,29 +42,68 @@ def krylov_eigenpairs(
 
     ``product`` maps a block (n, b) to M times it. A pair (θ, u) has converged when its residual is at
     most ``tolerance(θ)``. ``start`` (n, b) begins the iteration from known vectors instead of random ones.
-    """
-    free = n - deflate.shape[1]  # the dimension of the space that is searched
-    rank = min(rank, free)
-    block = min(BLOCK if start is None else start.shape[1], free)
-    size = min(free, max(2 * rank, rank + 4 * block))
-    size += -size % block
-    if 2 * size >= free:
-        return _whole_space(product, n, rank, deflate=deflate)
-    keep = min(rank + max(block, rank // 4), size - 2 * block)
-    budget = max_products or 40 * (rank + block)
 
+    A Krylov space holds at most b vectors of an eigenvalue, b the size of the block. Where one was found
+    as often as that, the rest of the space is searched for more of them.
+    """
+    rank = min(rank, n - deflate.shape[1])
+    block = BLOCK if start is None else start.shape[1]
+    if fills_space(n - deflate.shape[1], rank, block):
+        return _whole_space(product, n, rank, deflate=deflate)
+    budget = max_products or 40 * (rank + 4 * block)
     rng = np.random.default_rng(random_state)
+    first = rng.standard_normal((n, block)) if start is None else start
+    found = _iterate(product, first, rank, deflate=deflate, tolerance=tolerance, budget=budget, rng=rng)
+    while _is_crowded(found.values, tolerance, block):
+        known = np.hstack([deflate, found.vectors])
+        count = min(BLOCK, rank)
+        if fills_space(n - known.shape[1], count, BLOCK):
+            return _whole_space(product, n, rank, deflate=deflate)
+        first = rng.standard_normal((n, BLOCK))
+        more = _iterate(product, first, count, deflate=known, tolerance=tolerance, budget=budget, rng=rng)
+        last = found.values[-1]
+        found = _largest(rank, found, more)
+        if more.values[0] <= last + _same(last, tolerance):
+            break
+    return found
+
+
+def fills_space(free: int, rank: int, block: int = BLOCK) -> bool:
+    """Whether the Krylov space would be most of a space of ``free`` dimensions, so that all of it costs less."""
+    return 2 * space_size(rank, block) >= free
+
+
+def space_size(rank: int, block: int = BLOCK) -> int:
+    """The largest dimension of the Krylov space, a multiple of the block."""
+    size = max(2 * rank, rank + 4 * block)
+    return size + -size % block
+
+
+def _iterate(
+    product: Callable[[np.ndarray], np.ndarray],
+    first: np.ndarray,
+    rank: int,
+    *,
+    deflate: np.ndarray,
+    tolerance: Callable[[np.ndarray], np.ndarray],
+    budget: int,
+    rng: np.random.Generator,
+) -> KrylovResult:
+    """The iteration itself, from the block ``first`` (n, b)."""
+    n, block = first.shape
+    size = space_size(rank, block)
+    keep = min(rank + max(block, rank // 4), size - 2 * block)
     Q = np.zeros((n, size + block), order="F")  # the basis
     T = np.zeros((size + block, size + block))  # QᵀMQ
-    first = rng.standard_normal((n, block)) if start is None else start
     Q[:, :block], _ = _orthonormal(first, Q[:, :0], deflate, rng)
     done, products = 0, 0  # columns of Q whose product is known; vectors multiplied
     next_check = rank
     while True:
         filled = done + block
-        W = product(Q[:, done:filled])
+        W, H = _project(product(Q[:, done:filled]), Q[:, :filled], deflate)
         products += block
-        W, H = _project(W, Q[:, :filled], deflate)
+        W, correction = _project(W, Q[:, :filled], deflate)  # twice is enough
+        H += correction
         T[:filled, done:filled] = H
         T[done:filled, :done] = H[:done].T
         done = filled
@@ -90,14 +129,11 @@ def krylov_eigenpairs(
 
 
 def _project(W: np.ndarray, Q: np.ndarray, deflate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """W minus its parts in Q and in the deflated space (twice is enough), and QᵀW."""
+    """W minus its parts in Q and in the deflated space, and QᵀW."""
     W = W - deflate @ (deflate.T @ W)
     H = Q.T @ W
     W -= Q @ H
-    W -= deflate @ (deflate.T @ W)
-    correction = Q.T @ W
-    W -= Q @ correction
-    return W, H + correction
+    return W, H
 
 
 def _orthonormal(
@@ -108,18 +144,42 @@ def _orthonormal(
     Where W has lost its rank (an invariant subspace was found) X is filled up with random vectors and R
     has zero rows, so that the iteration goes on in the rest of the space.
     """
-    norms = np.linalg.norm(W)
+    size = float(np.linalg.norm(W))
     X, R = np.linalg.qr(W)
-    lost = np.abs(np.diag(R)) <= 1e-14 * max(norms, 1.0)
+    lost = np.abs(np.diag(R)) <= 1e-14 * max(size, 1.0)
     if lost.any():
         X[:, lost] = rng.standard_normal((len(W), int(lost.sum())))
         R[lost] = 0
-    for _ in range(2):  # the residual may be tiny beside the basis: clean it again
+    for _ in range(2 if lost.any() else 1):  # the residual may be tiny beside the basis: clean it again
         X, _ = _project(X, Q, deflate)
         X, correction = np.linalg.qr(X)
         if not lost.any():
             R = correction @ R
     return X, R
+
+
+def _same(theta: np.ndarray, tolerance: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Eigenvalues closer than this cannot be told apart: they are as exact as their residuals squared."""
+    return tolerance(theta) ** 2 + 1e-12 * np.abs(theta)
+
+
+def _is_crowded(theta: np.ndarray, tolerance: Callable[[np.ndarray], np.ndarray], block: int) -> bool:
+    """Whether some eigenvalue was found at least ``block`` times."""
+    highest, lowest = theta[: max(len(theta) - block + 1, 0)], theta[block - 1 :]
+    return bool((highest - lowest <= _same(highest, tolerance)).any())
+
+
+def _largest(rank: int, *results: KrylovResult) -> KrylovResult:
+    """The ``rank`` largest pairs of several orthogonal results."""
+    values = np.concatenate([result.values for result in results])
+    order = np.argsort(-values, kind="stable")[:rank]
+    return KrylovResult(
+        values[order],
+        np.hstack([result.vectors for result in results])[:, order],
+        np.concatenate([result.residuals for result in results])[order],
+        np.concatenate([result.converged for result in results])[order],
+        sum(result.products for result in results),
+    )
 
 
 def _whole_space(

@@ -1,0 +1,54 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pinvgcn.cli.datasets import datasets
+from pinvgcn.cli.demo import demo
+from pinvgcn.cli.failure import run
+
+app = typer.Typer(
+    name="pinvgcn",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"pinvgcn {version('pinvgcn')}")
+        raise typer.Exit()
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    # ``run`` takes --debug out of the arguments wherever it stands; it is declared here for --help
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole traceback of an error (or set PINVGCN_DEBUG=1).")
+    ] = False,
+) -> None:
+    """Classify the points of a scan, the rows of a table or the nodes of a graph from a few labels."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command()(demo)
+app.command()(datasets)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    return run(app, sys.argv[1:] if arguments is None else list(arguments))

@@ -1,0 +1,59 @@
+"""What the commands print with: results on stdout, progress and hints on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+
+def out() -> Console:
+    """Where results go."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Where everything else goes."""
+    return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Says, on a terminal, that the numerical libraries are being loaded."""
+    with err().status("Loading the libraries"):
+        yield
+
+
+@contextmanager
+def steps(total: int) -> Iterator[Callable[[str], None]]:
+    """A function that announces the next of ``total`` steps: as a bar on a terminal, else as lines."""
+    console = err()
+    if not console.is_terminal:
+        yield lambda line: console.print(line, markup=False, soft_wrap=True)
+        return
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=total)
+        started = False
+
+        def announce(line: str) -> None:
+            nonlocal started
+            progress.update(task, description=line, advance=1 if started else 0)
+            started = True
+
+        yield announce

@@ -1,0 +1,68 @@
+"""What happens when a command cannot go on: one clear line on stderr, and an exit code.
+
+====  ==========================================================
+   0  it worked
+   2  something handed in cannot be used, or a file cannot be read or written
+ 130  interrupted with Ctrl-C
+====  ==========================================================
+
+Anything else is a mistake in this package: its traceback is shown, as for any Python program.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Any
+
+import typer
+
+from pinvgcn.errors import PinvGCNError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+# the error of a wrong option or argument; typer has no public name for it but that of its subclass
+_UsageError: Any = typer.BadParameter.__base__
+
+
+def run(app: typer.Typer, arguments: list[str]) -> int:
+    """Run the app on the arguments; returns the exit code."""
+    debug = "--debug" in arguments or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    try:
+        code = app(arguments, prog_name="pinvgcn", standalone_mode=False)
+        if code == INTERRUPTED:
+            _say("interrupted")
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        _say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # the reader of our output has gone; Python would complain once more when it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except _UsageError as error:
+        _say(f"error: {error.format_message().rstrip('.')}. Try: {_help_command(error)}")
+    except (PinvGCNError, OSError) as error:
+        if debug:
+            traceback.print_exc()
+        _say(f"error: {_describe(error)}")
+    return BAD_INPUT
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, PinvGCNError) and error.filename is not None:
+        return f"{error.strerror}: {str(error.filename)!r}"
+    return str(error)
+
+
+def _help_command(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context is not None else 'pinvgcn'} --help"
+
+
+def _say(message: str) -> None:
+    print("pinvgcn: " + " ".join(message.split()), file=sys.stderr, flush=True)

@@ -1,0 +1,45 @@
+"""Results as tables in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pinvgcn.experiments.comparison import Comparison
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """One line a method, the most accurate first and in bold, whichever it is."""
+    task = comparison.task
+    table = Table(
+        title=f"{task.title}: {task.rows:,} {task.noun}, {len(task.class_names)} classes, "
+        f"{task.per_class} labels per class",
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("method", no_wrap=True)
+    table.add_column("accuracy", justify="right", no_wrap=True)
+    table.add_column("mean recall", justify="right", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    lines = comparison.summaries()
+    several = len(comparison.seeds) > 1
+    for line in lines:
+        spread = f" ± {100 * line.accuracy_sd:.1f}" if several else ""
+        table.add_row(
+            Text(line.title),
+            f"{100 * line.accuracy:.1f}{spread} %",
+            f"{100 * line.mean_recall:.1f} %",
+            f"{line.total_seconds:.2f}",
+            style="bold" if line.accuracy == lines[0].accuracy else "",
+        )
+        if "spectrum" in line.seconds:
+            stages = ("graph", "spectrum", "training")
+            table.caption = f"{line.title}: " + ", ".join(f"{s} {line.seconds[s]:.2f} s" for s in stages)
+    return table

@@ -1,0 +1,17 @@
+"""Comparisons of methods on the same labels, their figures and their reports.
+
+In the order in which data flows:
+
+- :mod:`~pinvgcn.experiments.task`: a question (data, truth, labels per class) and a method's answer
+- :mod:`~pinvgcn.experiments.baselines`: the simple methods, as a registry
+- :mod:`~pinvgcn.experiments.ours`: PinvGCN as a method like the others
+- :mod:`~pinvgcn.experiments.comparison`: every method on the same labels, timed and scored
+- :mod:`~pinvgcn.experiments.learned`: what a trained network's filters look like, as numbers
+- :mod:`~pinvgcn.experiments.environment`: what it ran on
+- :mod:`~pinvgcn.experiments.figures`: numbers to inline SVG
+- :mod:`~pinvgcn.experiments.page`: the looks of an HTML report
+- :mod:`~pinvgcn.experiments.files`: the folder that results go to
+- :mod:`~pinvgcn.experiments.demo`: the main job on embedded data
+- :mod:`~pinvgcn.experiments.prose`: the sentences of its report
+- :mod:`~pinvgcn.experiments.report`: its ``report.html`` and ``results.json``
+"""

@@ -1,0 +1,191 @@
+"""Every method on the same labels: timed, scored on the rows that none of them had a label for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.checks import UNLABELLED, check_count
+from pinvgcn.datasets import random_split
+from pinvgcn.experiments.task import Answer, Method, Sink, Task
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one method did on one split, over the unlabelled rows only."""
+
+    method: str
+    seed: int
+    confusion: np.ndarray  # (m, m) counts; rows: the true class, columns: the answer
+    seconds: dict[str, float]
+    notes: tuple[str, ...] = ()  # warnings that the method gave
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows that got their true class."""
+        return float(np.trace(self.confusion) / self.confusion.sum())
+
+    @property
+    def recall(self) -> np.ndarray:
+        """For each class, the share of its rows that were found; NaN for a class without rows."""
+        sizes = self.confusion.sum(axis=1)
+        found = np.diag(self.confusion).astype(float)
+        return np.divide(found, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+
+    @property
+    def mean_recall(self) -> float:
+        """The recall averaged over classes, so that rare classes count as much as large ones."""
+        return float(np.nanmean(self.recall))
+
+    @property
+    def total_seconds(self) -> float:
+        """All stages together."""
+        return float(sum(self.seconds.values()))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One method over all splits."""
+
+    method: str
+    title: str
+    description: str
+    accuracy: float
+    accuracy_sd: float  # over the splits, with n − 1; 0 for a single split
+    mean_recall: float
+    recall: np.ndarray  # (m,)
+    seconds: dict[str, float]  # mean per stage
+
+    @property
+    def total_seconds(self) -> float:
+        """All stages together."""
+        return float(sum(self.seconds.values()))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The scores of every method on every split, and the answers to the first split."""
+
+    task: Task
+    methods: tuple[Method, ...]
+    scores: tuple[Score, ...]
+    labels: np.ndarray  # (n,) the first split: the true class, or -1
+    answers: dict[str, Answer]  # the first split, by method
+
+    def of(self, method: str) -> list[Score]:
+        """The scores of one method, in the order of the splits."""
+        return [score for score in self.scores if score.method == method]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seed of each split."""
+        return tuple(dict.fromkeys(score.seed for score in self.scores))
+
+    def summaries(self) -> list[Summary]:
+        """One line a method, the most accurate first."""
+        lines = []
+        for method in self.methods:
+            scores = self.of(method.name)
+            accuracies = [score.accuracy for score in scores]
+            lines.append(
+                Summary(
+                    method=method.name,
+                    title=method.title,
+                    description=method.description,
+                    accuracy=float(np.mean(accuracies)),
+                    accuracy_sd=float(np.std(accuracies, ddof=1)) if len(scores) > 1 else 0.0,
+                    mean_recall=float(np.mean([score.mean_recall for score in scores])),
+                    recall=np.mean([score.recall for score in scores], axis=0),
+                    seconds={
+                        stage: float(np.mean([score.seconds[stage] for score in scores]))
+                        for stage in scores[0].seconds
+                    },
+                )
+            )
+        return sorted(lines, key=lambda line: -line.accuracy)
+
+    def notes(self) -> list[str]:
+        """Every different warning once, with the method that gave it."""
+        titles = {method.name: method.title for method in self.methods}
+        return list(
+            dict.fromkeys(f"{titles[score.method]}: {note}" for score in self.scores for note in score.notes)
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return {
+            "task": self.task.name,
+            "rows": self.task.rows,
+            "classes": list(self.task.class_names),
+            "class_sizes": self.task.class_sizes.tolist(),
+            "labels_per_class": self.task.per_class,
+            "seeds": list(self.seeds),
+            "methods": {
+                line.method: {
+                    "title": line.title,
+                    "accuracy": line.accuracy,
+                    "accuracy_sd": line.accuracy_sd,
+                    "mean_recall": line.mean_recall,
+                    "recall": dict(zip(self.task.class_names, line.recall.tolist(), strict=True)),
+                    "seconds": line.seconds,
+                    "runs": [
+                        {
+                            "seed": score.seed,
+                            "accuracy": score.accuracy,
+                            "mean_recall": score.mean_recall,
+                            "confusion": score.confusion.tolist(),
+                            "seconds": score.seconds,
+                            "notes": list(score.notes),
+                        }
+                        for score in self.of(line.method)
+                    ],
+                }
+                for line in self.summaries()
+            },
+        }
+
+
+def confusion_matrix(truth: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarray:
+    """Counts (m, m) of true class against answer."""
+    return np.bincount(truth * classes + codes, minlength=classes * classes).reshape(classes, classes)
+
+
+def compare(
+    task: Task,
+    methods: Sequence[Method],
+    *,
+    splits: int = 3,
+    random_state: int = 0,
+    progress: Sink = lambda line: None,
+) -> Comparison:
+    """Let each method answer ``splits`` random choices of labels, seeded from ``random_state`` on."""
+    check_count("splits", splits)
+    check_count("random_state", random_state, minimum=0)
+    scores: list[Score] = []
+    answers: dict[str, Answer] = {}
+    first_labels: np.ndarray | None = None
+    for seed in range(random_state, random_state + splits):
+        labels = np.asarray(random_split(task.y, per_class=task.per_class, random_state=seed))
+        asked = labels == UNLABELLED
+        if first_labels is None:
+            first_labels = labels
+        for method in methods:
+            progress(f"{task.title}, split {seed - random_state + 1} of {splits}: {method.title}")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                answer = method.answer(task, labels, seed)
+            confusion = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
+            notes = tuple(dict.fromkeys(_one_line(warning.message) for warning in caught))
+            scores.append(Score(method.name, seed, confusion, answer.seconds, notes))
+            if seed == random_state:
+                answers[method.name] = answer
+    assert first_labels is not None
+    return Comparison(task, tuple(methods), tuple(scores), first_labels, answers)
+
+
+def _one_line(message: Warning | str) -> str:
+    return " ".join(str(message).split())

@@ -1,0 +1,11 @@
+"""Numbers in, inline SVG out: one kind of figure a file.
+
+``drawing`` holds what all of them share, ``scene`` turns points into pixels.
+"""
+
+from pinvgcn.experiments.figures.confusion import confusion
+from pinvgcn.experiments.figures.filters import filters
+from pinvgcn.experiments.figures.scan import confidence, patterns, segmentation
+from pinvgcn.experiments.figures.training import training
+
+__all__ = ["confidence", "confusion", "filters", "patterns", "segmentation", "training"]

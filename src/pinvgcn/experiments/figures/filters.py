@@ -1,0 +1,95 @@
+"""What a trained network does to each eigenvalue of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from pinvgcn.experiments.figures.drawing import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    WIDTH,
+    inline_svg,
+    light_grid,
+    new_figure,
+    style,
+)
+from pinvgcn.experiments.learned import LayerFilters
+
+PART_COLOURS = (PURPLE, BLUE, ORANGE, GREEN, VERMILLION)
+
+
+def filters(layers: Sequence[LayerFilters], name: str) -> str:
+    """How much each part of the filters is used, and the filters of each layer."""
+    with style():
+        figure = new_figure(WIDTH, 2.9)
+        bars, *panels = figure.subplots(1, 1 + len(layers), width_ratios=[1.15] + [1.5] * len(layers))
+        _parts(bars, layers)
+        for number, (layer, panel) in enumerate(zip(layers, panels, strict=True), start=1):
+            _responses(panel, layer)
+            panel.set_title(f"Layer {number}: {layer.count:,} learned filters")
+        panels[0].set_ylabel("factor φ(λ)")
+        handles, names = panels[-1].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower right", ncols=3)
+        return inline_svg(figure, f"filters-{name}", "Average weights of the filter parts; learned filters.")
+
+
+def _parts(axes: Axes, layers: Sequence[LayerFilters]) -> None:
+    """The average absolute weight of each part in each layer, as bars."""
+    parts = layers[0].parts
+    height = 0.8 / len(layers)
+    for number, layer in enumerate(layers):
+        where = np.arange(len(parts)) + (number - (len(layers) - 1) / 2) * height
+        colours = [PART_COLOURS[k % len(PART_COLOURS)] for k in range(len(parts))]
+        axes.barh(where, layer.mean_weight, height * 0.88, color=colours, alpha=1 - 0.4 * (number % 2))
+        for y, weight in zip(where, layer.mean_weight, strict=True):
+            axes.text(weight, y, f" {weight:.3f} (layer {number + 1})", va="center", fontsize=7)
+    axes.set_yticks(range(len(parts)), [part.replace(" ", "\n", 1) for part in parts])
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.75 * max(layer.mean_weight.max() for layer in layers))
+    axes.set_xlabel("average absolute weight")
+    axes.set_title("Use of each part")
+
+
+def _responses(axes: Axes, layer: LayerFilters) -> None:
+    """The filters over the number of the eigenvalue, with λ = 0 and all that follow λ_r set apart."""
+    rank = len(layer.lam) - 2
+    gap = max(2.0, 0.18 * rank)
+    first, last = 1 - gap, rank + gap  # where λ = 0 and the rest are drawn
+    _band(axes, layer, slice(1, -1), np.arange(1, rank + 1), labelled=True)
+    for column, where in ((slice(0, 1), first), (slice(-1, None), last)):
+        _band(axes, layer, column, np.array([where - 0.2 * gap, where + 0.2 * gap]))
+    axes.axhline(0, color=INK, linewidth=0.6, alpha=0.5)
+    for border in (1 - gap / 2, rank + gap / 2):
+        axes.axvline(border, color=INK, linewidth=0.6, alpha=0.35, linestyle=(0, (2, 3)))
+    shown = np.unique([1, (rank + 1) // 2, rank])
+    ticks = [f"$\\lambda_{{{i}}}$\n{layer.lam[i]:.3f}" for i in shown]
+    axes.set_xticks([first, *shown, last], ["$\\lambda_0$\n0", *ticks, "rest"])
+    axes.set_xlabel("eigenvalue λ, in ascending order")
+    light_grid(axes)
+
+
+def _band(axes: Axes, layer: LayerFilters, columns: slice, x: np.ndarray, *, labelled: bool = False) -> None:
+    """Quantiles of all filters as bands, the strongest ones as lines."""
+
+    def label(text: str) -> str | None:
+        return text if labelled else None
+
+    def wide(values: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(values[..., columns], (*values.shape[:-1], len(x)))
+
+    low, lower, _, upper, high = wide(layer.quantiles)
+    axes.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label=label("90 % of the filters"))
+    axes.fill_between(
+        x, lower, upper, color=BLUE, alpha=0.45, linewidth=0, label=label("50 % of the filters")
+    )
+    for number, response in enumerate(wide(layer.strongest)):
+        text = label(f"the {len(layer.strongest)} strongest") if number == 0 else None
+        axes.plot(x, response, color=VERMILLION, linewidth=0.9, label=text)

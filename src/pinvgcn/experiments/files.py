@@ -1,0 +1,37 @@
+"""The folder that results go to."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pinvgcn.errors import ParameterError
+
+
+def prepare_folder(path: str | Path) -> Path:
+    """Create the folder where it is missing, and make sure that files can be written there.
+
+    Called before the work starts: an hour's results must not end at a wrong path.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = "it is a file" if folder.is_file() else (error.strerror or str(error)).lower()
+        raise ParameterError(
+            f"The output folder must be one that can be written to. Got {str(folder)!r} ({reason}); "
+            "choose another."
+        ) from None
+    return folder
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or nothing: an interrupted run leaves the old one."""
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,224 @@
+"""The command as people meet it: help, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pinvgcn.cli import main
+from pinvgcn.cli.datasets import SIZES
+from pinvgcn.datasets import dataset_info, dataset_names, load_dataset
+from pinvgcn.errors import DataError
+
+COMMAND = [sys.executable, "-m", "pinvgcn"]
+
+
+def pinvgcn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **environment},
+    )
+
+
+@pytest.fixture
+def quiet(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> pytest.CaptureFixture[str]:
+    monkeypatch.delenv("PINVGCN_DEBUG", raising=False)
+    return capfd
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], []])
+def test_help_lists_the_commands(arguments: list[str], quiet: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    out, err = quiet.readouterr()
+    assert "demo" in out
+    assert "datasets" in out
+    assert "--debug" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("command", ["demo", "datasets"])
+def test_each_command_has_help(command: str, quiet: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert f"pinvgcn {command}" in quiet.readouterr().out
+
+
+def test_version_through_the_module() -> None:
+    from importlib.metadata import version
+
+    result = pinvgcn("--version")
+    assert (result.returncode, result.stdout.strip()) == (0, f"pinvgcn {version('pinvgcn')}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["frobnicate"], "frobnicate"),
+        (["--nonsense"], "--nonsense"),
+        (["demo", "--seed", "x"], "--seed"),
+        (["demo", "--seed", "-1"], "--seed"),
+        (["demo", "--splits", "0"], "--splits"),
+        (["demo", "--points", "10"], "--points"),
+        (["demo", "--out"], "--out"),
+        (["demo", "superfluous"], "superfluous"),
+    ],
+)
+def test_wrong_arguments_get_one_line(
+    arguments: list[str], expected: str, quiet: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = quiet.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("pinvgcn: error: ")
+    assert expected in err
+    assert "--help" in err
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_an_output_path_that_is_a_file(
+    below: bool, tmp_path: Path, quiet: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("precious")
+    assert main(["demo", "--out", str(path / "sub" if below else path)]) == 2
+    out, err = quiet.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert str(path) in err
+    assert path.read_text() == "precious"
+
+
+def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ``pinvgcn datasets`` fail."""
+
+    def fail() -> tuple[str, ...]:
+        raise error
+
+    monkeypatch.setattr("pinvgcn.datasets.dataset_names", fail)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            DataError("points must be finite.\n  Got NaN."),
+            "pinvgcn: error: points must be finite. Got NaN.\n",
+        ),
+        (
+            PermissionError(13, "Permission denied", "out/report.html"),
+            "pinvgcn: error: Permission denied: 'out/report.html'\n",
+        ),
+        (OSError("disk is odd"), "pinvgcn: error: disk is odd\n"),
+    ],
+)
+def test_expected_errors_are_one_line(
+    error: Exception, line: str, quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raising(error, monkeypatch)
+    assert main(["datasets"]) == 2
+    assert quiet.readouterr().err == line
+
+
+@pytest.mark.parametrize("how", ["before", "after", "environment"])
+def test_debug_shows_the_traceback(
+    how: str, quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raising(DataError("bad"), monkeypatch)
+    if how == "environment":
+        monkeypatch.setenv("PINVGCN_DEBUG", "1")
+    arguments = {"before": ["--debug", "datasets"], "after": ["datasets", "--debug"]}.get(how, ["datasets"])
+    assert main(arguments) == 2
+    err = quiet.readouterr().err
+    assert "Traceback" in err
+    assert err.endswith("pinvgcn: error: bad\n")
+
+
+def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    raising(ZeroDivisionError("ours"), monkeypatch)
+    with pytest.raises(ZeroDivisionError):
+        main(["datasets"])
+
+
+def test_interrupting_inside_a_command(
+    quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raising(KeyboardInterrupt(), monkeypatch)
+    assert main(["datasets"]) == 130
+    assert quiet.readouterr().err == "pinvgcn: interrupted\n"
+
+
+def test_datasets_lists_every_name(
+    quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("PINVGCN_CACHE", str(tmp_path))
+    monkeypatch.delenv("PINVGCN_DATA", raising=False)
+    assert main(["datasets"]) == 0
+    lines = quiet.readouterr().out.splitlines()
+    of = {line.split()[0]: line for line in lines if line.split()}
+    for name in dataset_names():
+        assert f"{SIZES[name][0]:,}" in of[name]
+        assert dataset_info(name).description[:20] in of[name]
+    assert "in the package" in of["mushroom"]
+    assert "generated" in of["street"]
+    assert "not here" in of["oakland1"]
+
+
+def test_datasets_shows_the_folder_of_what_is_here(
+    quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (file,) = dataset_info("covertype45").files
+    (tmp_path / file.path).parent.mkdir(parents=True)
+    (tmp_path / file.path).write_bytes(b"")
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("PINVGCN_DATA", str(tmp_path))
+    assert main(["datasets"]) == 0
+    line = next(line for line in quiet.readouterr().out.splitlines() if "covertype45" in line)
+    assert str((tmp_path / file.path).parent) in line
+
+
+def test_datasets_with_a_wrong_data_folder(
+    quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PINVGCN_DATA", str(tmp_path / "nowhere"))
+    assert main(["datasets"]) == 2
+    err = quiet.readouterr().err
+    assert err.count("\n") == 1
+    assert "PINVGCN_DATA" in err
+
+
+@pytest.mark.parametrize("name", ["mushroom", "street"])
+def test_the_listed_sizes_are_true(name: str) -> None:
+    data = load_dataset(name)
+    assert SIZES[name] == (len(data.y), len(data.target_names))
+
+
+def test_every_data_set_has_a_listed_size() -> None:
+    assert set(SIZES) == set(dataset_names())
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    process = subprocess.Popen([*COMMAND, "datasets"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) != 0
+
+
+def test_help_is_not_slowed_down_by_heavy_imports() -> None:
+    code = "import sys; from pinvgcn.cli import main; main(['--help']); print('torch' in sys.modules)"
+    start = time.perf_counter()
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "False"
+    assert time.perf_counter() - start < 30

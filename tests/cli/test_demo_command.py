@@ -1,0 +1,73 @@
+"""``pinvgcn demo`` from end to end, as its users run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "pinvgcn", "demo", "--points", "5000", "--splits", "1"]
+ENVIRONMENT = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+
+
+@pytest.mark.slow
+def test_the_demo_prints_its_tables_and_writes_its_report(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [*COMMAND, "--seed", "3"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "pinvgcn-demo"
+    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "results.json"]
+    assert "pinvgcn-demo/report.html" in result.stdout
+    assert "Mushroom, split 1 of 1: PinvGCN" in result.stderr
+    assert "Traceback" not in result.stderr
+
+    numbers = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    mushroom, street = numbers["comparisons"]
+    assert (mushroom["rows"], mushroom["labels_per_class"], mushroom["seeds"]) == (8124, 10, [3])
+    assert (street["rows"], street["labels_per_class"], street["seeds"]) == (5000, 20, [3])
+    above, below = result.stdout.split("Street scan: 5,000 points", 1)
+    for comparison, printed in ((mushroom, above), (street, below)):
+        for method in comparison["methods"].values():
+            line = next(line for line in printed.splitlines() if line.strip().startswith(method["title"]))
+            assert f"{100 * method['accuracy']:.1f} %" in line
+        # one choice of labels says little about accuracy: here it must only have learned something
+        methods = comparison["methods"]
+        assert methods["pinvgcn"]["accuracy"] > methods["majority"]["accuracy"] + 0.1
+
+
+def test_interrupting_the_demo_is_one_line_and_130(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--out", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if "PinvGCN" in line:
+                break
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "pinvgcn: interrupted"
+    assert "Traceback" not in err
+    assert out == ""
+    assert list((tmp_path / "out").iterdir()) == []

@@ -1,0 +1,74 @@
+"""The simple methods answer what can be worked out without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pinvgcn.experiments.baselines import BASELINES
+from pinvgcn.experiments.task import Task
+
+LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees"]
+
+
+@pytest.fixture
+def corners() -> Task:
+    """Two far apart clusters of points."""
+    points = np.random.default_rng(0).uniform(size=(60, 3))
+    points[30:] += 20
+    return Task("corners", "Corners", "points", points, np.repeat([0, 1], 30), ("left", "right"), 2)
+
+
+@pytest.fixture
+def table() -> Task:
+    """A column that decides, one that does not, and a value that only one unlabelled row has."""
+    frame = pd.DataFrame({"decides": ["u", "v"] * 20, "noise": ["p", "p", "q", "q"] * 10})
+    frame.loc[39, "noise"] = "rare"
+    return Task("table", "Table", "table", frame, np.tile([0, 1], 20), ("u", "v"), 4)
+
+
+def few(task: Task, rows: list[int]) -> np.ndarray:
+    labels = np.full(task.rows, -1)
+    labels[rows] = task.y[rows]
+    return labels
+
+
+def test_the_registry_names_its_methods() -> None:
+    assert list(BASELINES) == ["majority", *LEARNERS]
+    assert all(
+        method.name == key and method.title and method.description for key, method in BASELINES.items()
+    )
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_points_in_two_clusters(name: str, corners: Task) -> None:
+    answer = BASELINES[name].answer(corners, few(corners, [0, 1, 30, 31]), seed=0)
+    np.testing.assert_array_equal(answer.codes, corners.y)
+    assert set(answer.seconds) == {"fit", "predict"}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_table_with_a_value_that_no_label_has(name: str, table: Task) -> None:
+    answer = BASELINES[name].answer(table, few(table, [0, 1, 2, 3, 4, 5, 6, 7]), seed=0)
+    np.testing.assert_array_equal(answer.codes, table.y)
+
+
+def test_the_nearest_neighbour_measures_in_metres() -> None:
+    # with the axes scaled apart, the point at height 3 would go to the label at height 4
+    points = np.array([[0.0, 0, 0], [100, 0, 4], [3, 0, 3], [90, 0, 0]])
+    task = Task("t", "T", "points", points, np.array([0, 1, 0, 1]), ("a", "b"), 1)
+    answer = BASELINES["nearest_neighbour"].answer(task, np.array([0, 1, -1, -1]), seed=0)
+    np.testing.assert_array_equal(answer.codes, [0, 1, 0, 1])
+
+
+def test_the_majority_is_the_largest_class_not_the_first() -> None:
+    task = Task("t", "T", "points", np.zeros((5, 3)), np.array([0, 2, 2, 2, 1]), ("a", "b", "c"), 1)
+    answer = BASELINES["majority"].answer(task, np.array([0, 2, -1, -1, 1]), seed=0)
+    np.testing.assert_array_equal(answer.codes, [2] * 5)
+
+
+def test_equal_seeds_give_equal_trees(corners: Task) -> None:
+    labels = few(corners, [0, 1, 30, 31])
+    first, second = (BASELINES["extra_trees"].answer(corners, labels, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(first.model.predict_proba(corners.X), second.model.predict_proba(corners.X))

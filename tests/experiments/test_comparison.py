@@ -1,0 +1,157 @@
+"""Scores against numbers worked out by hand, and against scikit-learn's."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.metrics import confusion_matrix as sklearn_confusion
+
+from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.experiments.baselines import BASELINES
+from pinvgcn.experiments.comparison import Score, compare, confusion_matrix
+from pinvgcn.experiments.task import Answer, Task
+
+Y = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])
+
+
+def small_task(per_class: int = 1) -> Task:
+    points = np.arange(30, dtype=float).reshape(10, 3)
+    return Task("small", "Small", "points", points, Y, ("a", "b", "c"), per_class)
+
+
+@dataclass(frozen=True)
+class Says:
+    """A method with a fixed opinion."""
+
+    codes: tuple[int, ...]
+    name: str = "says"
+    title: str = "Says"
+    description: str = "Has an opinion."
+    warning: str = ""
+
+    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+        if self.warning:
+            warnings.warn(self.warning, stacklevel=2)
+        return Answer(np.array(self.codes), {"thinking": 0.25 + seed, "speaking": 0.5})
+
+
+def test_scores_by_hand() -> None:
+    # of class 0 three of four, of class 1 one of two, of class 2 none of one
+    score = Score("m", 0, np.array([[3, 1, 0], [0, 1, 1], [1, 0, 0]]), {"fit": 1.0, "predict": 0.5})
+    assert score.accuracy == pytest.approx(4 / 7)
+    np.testing.assert_allclose(score.recall, [3 / 4, 1 / 2, 0])
+    assert score.mean_recall == pytest.approx((3 / 4 + 1 / 2 + 0) / 3)
+    assert score.total_seconds == pytest.approx(1.5)
+
+
+def test_a_class_without_rows_does_not_count_in_the_mean_recall() -> None:
+    score = Score("m", 0, np.array([[2, 0], [0, 0]]), {})
+    assert np.isnan(score.recall[1])
+    assert score.mean_recall == 1.0
+
+
+def test_confusion_and_scores_agree_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    truth, codes = rng.integers(0, 4, 500), rng.integers(0, 4, 500)
+    counts = confusion_matrix(truth, codes, 4)
+    np.testing.assert_array_equal(counts, sklearn_confusion(truth, codes))
+    score = Score("m", 0, counts, {})
+    assert score.accuracy == pytest.approx(accuracy_score(truth, codes))
+    assert score.mean_recall == pytest.approx(balanced_accuracy_score(truth, codes))
+
+
+def test_the_majority_is_scored_on_the_unlabelled_rows() -> None:
+    # one label a class is taken out: 4 of the 7 remaining rows are of the largest class
+    result = compare(small_task(), [BASELINES["majority"]], splits=2)
+    assert [score.accuracy for score in result.scores] == [pytest.approx(4 / 7)] * 2
+    (line,) = result.summaries()
+    assert line.accuracy == pytest.approx(4 / 7)
+    assert line.accuracy_sd == 0
+    assert line.mean_recall == pytest.approx(1 / 3)
+    np.testing.assert_allclose(line.recall, [1, 0, 0])
+
+
+def test_knowing_only_the_given_labels_is_worth_nothing() -> None:
+    task = small_task()
+
+    class Parrot(Says):
+        def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+            return Answer(np.where(labels == -1, (task.y + 1) % 3, labels), {"fit": 0.0})
+
+    (score,) = compare(task, [Parrot(())], splits=1).scores
+    assert score.accuracy == 0
+    assert score.confusion.sum() == 7
+
+
+def test_summaries_average_the_splits_and_put_the_best_first() -> None:
+    half, right = Says((0,) * 10, name="half"), Says(tuple(Y), name="right")
+    result = compare(small_task(), [half, right], splits=3, random_state=5)
+    assert result.seeds == (5, 6, 7)
+    best, other = result.summaries()
+    assert (best.method, other.method) == ("right", "half")
+    assert best.accuracy == 1
+    assert best.seconds == {"thinking": pytest.approx(6.25), "speaking": pytest.approx(0.5)}
+    assert best.total_seconds == pytest.approx(6.75)
+
+
+def test_the_spread_is_the_sample_standard_deviation() -> None:
+    class Varies(Says):
+        def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+            return Answer(np.where(np.arange(10) < 10, task.y if seed else (task.y + 1) % 3, 0), {"fit": 0.0})
+
+    (line,) = compare(small_task(), [Varies(())], splits=2).summaries()
+    assert line.accuracy == pytest.approx(0.5)
+    assert line.accuracy_sd == pytest.approx(np.sqrt(0.5))  # of 0 and 1, with n − 1
+
+
+def test_every_method_sees_the_same_labels_and_the_first_answers_are_kept() -> None:
+    seen: list[np.ndarray] = []
+
+    class Spy(Says):
+        def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+            seen.append(labels.copy())
+            return super().answer(task, labels, seed)
+
+    result = compare(small_task(), [Spy(tuple(Y), name="x"), Spy((1,) * 10, name="y")], splits=2)
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[2], seen[3])
+    np.testing.assert_array_equal(result.labels, seen[0])
+    known = seen[0] != -1
+    np.testing.assert_array_equal(seen[0][known], Y[known])
+    assert np.bincount(seen[0][known]).tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(result.answers["y"].codes, [1] * 10)
+
+
+def test_warnings_become_notes_without_repetition() -> None:
+    result = compare(small_task(), [Says(tuple(Y), warning="mind\n the gap")], splits=3)
+    assert result.notes() == ["Says: mind the gap"]
+
+
+def test_progress_names_data_split_and_method() -> None:
+    lines: list[str] = []
+    compare(small_task(), [Says(tuple(Y))], splits=2, progress=lines.append)
+    assert lines == ["Small, split 1 of 2: Says", "Small, split 2 of 2: Says"]
+
+
+def test_the_dictionary_holds_plain_numbers() -> None:
+    import json
+
+    numbers = json.loads(json.dumps(compare(small_task(), [Says(tuple(Y))], splits=2).as_dict()))
+    assert numbers["class_sizes"] == [5, 3, 2]
+    assert numbers["methods"]["says"]["runs"][1]["confusion"] == [[4, 0, 0], [0, 2, 0], [0, 0, 1]]
+    assert numbers["methods"]["says"]["recall"] == {"a": 1.0, "b": 1.0, "c": 1.0}
+
+
+@pytest.mark.parametrize("settings", [{"splits": 0}, {"splits": 1.5}, {"random_state": -1}])
+def test_bad_settings(settings: dict) -> None:
+    with pytest.raises(ParameterError, match=next(iter(settings))):
+        compare(small_task(), [Says(tuple(Y))], **settings)
+
+
+def test_more_labels_than_a_class_has_rows() -> None:
+    with pytest.raises(LabelError, match="per_class = 3"):
+        compare(small_task(per_class=3), [Says(tuple(Y))])

@@ -1,0 +1,155 @@
+"""A report stands alone, says what was found, and is well-formed."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pinvgcn.experiments.demo import Demo
+from pinvgcn.experiments.report import write_report
+
+VOID = {"meta", "br", "img", "path", "use", "image", "rect", "line", "circle", "polyline", "polygon"}
+FORBIDDEN = {"script", "link", "iframe", "object", "embed", "base", "audio", "video"}
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, its identifiers, and tags that are not closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.identifiers: list[str] = []
+        self.tags: list[str] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._attributes(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._attributes(attributes)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text.append(data)
+
+    def _attributes(self, attributes: list[tuple[str, str | None]]) -> None:
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href", "srcset", "data", "poster"):
+                self.references.append(value or "")
+            if name == "id":
+                self.identifiers.append(value or "")
+            if name.startswith("on"):
+                raise AssertionError(f"a script in {name}")
+
+
+@pytest.fixture(scope="module")
+def folder(small_demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    assert write_report(small_demo, folder) == folder / "report.html"
+    return folder
+
+
+@pytest.fixture(scope="module")
+def source(folder: Path) -> str:
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(source: str) -> Page:
+    page = Page()
+    page.feed(source)
+    page.close()
+    return page
+
+
+def test_the_page_needs_nothing_but_itself(source: str, page: Page) -> None:
+    assert not FORBIDDEN & set(page.tags)
+    assert page.references
+    for reference in page.references:
+        assert reference.startswith(("#", "data:image/png;base64,")), reference[:80]
+    assert "@import" not in source
+    for target in re.findall(r"url\(([^)]*)\)", source):
+        assert target.startswith("#"), target
+    assert not re.search(r"https?://", source)
+
+
+def test_every_picture_is_inlined(page: Page) -> None:
+    assert page.tags.count("svg") == page.tags.count("figure") == 8
+    rendered = [reference for reference in page.references if reference.startswith("data:")]
+    assert len(rendered) == 4 + 4 + 1  # the scan, its patterns, its confidence
+
+
+def test_the_page_is_well_formed(page: Page) -> None:
+    assert page.open == []
+    assert len(page.identifiers) == len(set(page.identifiers))
+    known = set(page.identifiers)
+    assert {r[1:] for r in page.references if r.startswith("#")} <= known
+
+
+def test_figures_take_the_colour_of_the_text(source: str) -> None:
+    assert "currentColor" in source
+    assert "#0a0b0c" not in source
+    assert "prefers-color-scheme: dark" in source
+
+
+def test_the_page_says_what_was_measured(small_demo: Demo, page: Page) -> None:
+    text = " ".join(" ".join(page.text).split())
+    for comparison in small_demo.comparisons:
+        for line in comparison.summaries():
+            assert line.title in text
+            assert f"{100 * line.accuracy:.1f} % ± {100 * line.accuracy_sd:.1f}" in text
+            assert f"{100 * line.mean_recall:.1f} %" in text
+    assert small_demo.command in text
+    for info in small_demo.sources:
+        assert info.source in text
+        assert info.licence in text
+
+
+def test_the_best_method_stands_out_whichever_it_is(small_demo: Demo, source: str) -> None:
+    bold = re.findall(r'<tr class="best"><td>([^<]*)', source)
+    best = [comparison.summaries()[0].title for comparison in small_demo.comparisons]
+    assert bold[0] == best[0]
+    assert best[1] in bold
+
+
+def test_the_numbers_are_kept_as_data(small_demo: Demo, folder: Path) -> None:
+    numbers = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert numbers["format"] == 1
+    assert numbers["command"] == small_demo.command
+    assert numbers["environment"]["versions"]["numpy"] == np.__version__
+    for kept, comparison in zip(numbers["comparisons"], small_demo.comparisons, strict=True):
+        for line in comparison.summaries():
+            assert kept["methods"][line.method]["accuracy"] == line.accuracy
+        model = comparison.answers["pinvgcn"].model
+        assert kept["first_model"]["eigenvalues"] == pytest.approx(model.spectrum_.values.tolist())
+        assert len(kept["first_model"]["loss_curve"]) == 30
+        assert len(kept["first_model"]["mean_absolute_weight"]) == 3
+
+
+def test_nothing_on_the_page_names_this_machine(source: str, folder: Path) -> None:
+    for text in (source, (folder / "results.json").read_text(encoding="utf-8")):
+        assert str(Path.home()) not in text
+        assert str(Path(__file__).parents[2]) not in text
+
+
+def test_ours_is_scored_like_the_others(small_demo: Demo) -> None:
+    for comparison in small_demo.comparisons:
+        answer = comparison.answers["pinvgcn"]
+        asked = comparison.labels == -1
+        expected = np.mean(answer.model.transduction_[asked] == comparison.task.y[asked])
+        assert comparison.of("pinvgcn")[0].accuracy == pytest.approx(expected)
+        assert set(answer.seconds) == {"graph", "spectrum", "training", "other"}

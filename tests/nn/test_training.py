@@ -1,0 +1,186 @@
+"""Training against Adam and the cross entropy, written out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from pinvgcn.errors import ParameterError, TrainingError
+from pinvgcn.nn import PinvGCN, TrainingSettings, train
+from pinvgcn.nn.dropout import DropoutKey, keep_mask
+
+ROWS = torch.tensor([0, 5, 11, 30])
+TARGETS = torch.tensor([0, 1, 2, 1])
+
+
+def network(case, *, dropout=0.0, seed=0, inputs=3) -> PinvGCN:
+    return PinvGCN(
+        case.spectrum, inputs, 3, hidden=5, dropout=dropout, generator=torch.Generator().manual_seed(seed)
+    )
+
+
+def features(case) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(0).normal(size=(case.n, 3)))
+
+
+def cross_entropy(scores: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    """Σ_i w_i (−log p_i[y_i]) / Σ_i w_i"""
+    w = torch.ones(len(TARGETS)) if weights is None else weights
+    p = torch.exp(scores) / torch.exp(scores).sum(dim=1, keepdim=True)
+    return -(w * torch.log(p[torch.arange(len(TARGETS)), TARGETS])).sum() / w.sum()
+
+
+def hand_adam(
+    net: PinvGCN, X: torch.Tensor, steps: int, rate: float, decay: float, weights=None
+) -> list[float]:
+    """Kingma and Ba's algorithm 1; the decay is added to the gradient of weights, not of biases."""
+    state = {name: [torch.zeros_like(p), torch.zeros_like(p)] for name, p in net.named_parameters()}
+    losses = []
+    for t in range(1, steps + 1):
+        loss = cross_entropy(net(X)[ROWS], weights)
+        losses.append(float(loss.detach()))
+        named = dict(net.named_parameters())
+        gradients = torch.autograd.grad(loss, list(named.values()))
+        with torch.no_grad():
+            for (name, p), g in zip(named.items(), gradients, strict=True):
+                if name.endswith("weights"):
+                    g = g + decay * p
+                m, v = state[name]
+                m.mul_(0.9).add_(0.1 * g)
+                v.mul_(0.999).add_(0.001 * g**2)
+                p -= rate * (m / (1 - 0.9**t)) / (torch.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    return losses
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("weights", [None, torch.tensor([1.0, 0.25, 4.0, 2.0], dtype=torch.float64)], ids=str)
+def test_steps_are_those_of_adam_with_decay_on_weights_only(gaussian, steps, weights):
+    X = features(gaussian)
+    trained, by_hand = network(gaussian), network(gaussian)
+    settings = TrainingSettings(learning_rate=0.03, weight_decay=0.2, epochs=steps)
+    losses = train(trained, X, ROWS, TARGETS, settings, weights=weights)
+    expected = hand_adam(by_hand, X, steps, 0.03, 0.2, weights)
+    np.testing.assert_allclose(losses, expected, rtol=1e-12)
+    for (name, got), (_, wanted) in zip(trained.named_parameters(), by_hand.named_parameters(), strict=True):
+        torch.testing.assert_close(got, wanted, rtol=0, atol=1e-9, msg=name)
+
+
+@pytest.mark.usefixtures("double")
+def test_the_first_step_moves_every_entry_by_the_learning_rate(gaussian):
+    """Adam's first step is rate · sign(gradient): with the decay in the gradient of weights alone."""
+    X = features(gaussian)
+    net = network(gaussian)
+    before = {name: p.detach().clone() for name, p in net.named_parameters()}
+    gradients = torch.autograd.grad(cross_entropy(net(X)[ROWS]), list(net.parameters()))
+    train(net, X, ROWS, TARGETS, TrainingSettings(learning_rate=0.01, weight_decay=50.0, epochs=1))
+    for (name, p), g in zip(net.named_parameters(), gradients, strict=True):
+        if name.endswith("weights"):
+            g = g + 50 * before[name]
+        clear = g.abs() > 1e-4
+        moved = (p.detach() - before[name])[clear]
+        torch.testing.assert_close(moved, -0.01 * torch.sign(g[clear]), rtol=1e-3, atol=0)
+
+
+@pytest.mark.usefixtures("double")
+def test_equal_weights_are_no_weights(gaussian):
+    X, settings = features(gaussian), TrainingSettings(epochs=20)
+    plain = train(network(gaussian), X, ROWS, TARGETS, settings)
+    weighted = train(network(gaussian), X, ROWS, TARGETS, settings, weights=torch.full((4,), 7.5))
+    np.testing.assert_allclose(plain, weighted, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("double")
+def test_whole_weights_repeat_rows(gaussian):
+    X, settings = features(gaussian), TrainingSettings(epochs=20)
+    repeats = torch.tensor([1, 3, 2, 1])
+    repeated = train(
+        network(gaussian), X, ROWS.repeat_interleave(repeats), TARGETS.repeat_interleave(repeats), settings
+    )
+    weighted = train(network(gaussian), X, ROWS, TARGETS, settings, weights=repeats.double())
+    np.testing.assert_allclose(repeated, weighted, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("double")
+def test_the_loss_of_an_epoch_has_that_epochs_mask(gaussian):
+    """Two epochs at a learning rate too small to move anything: only the masks differ."""
+    X = features(gaussian)
+    net = network(gaussian, dropout=0.4)
+    settings = TrainingSettings(learning_rate=1e-300, weight_decay=0.0, epochs=2)
+    losses = train(net, X, ROWS, TARGETS, settings, seed=13)
+    first, second = net.convs
+    hidden = torch.relu(first(X, net.V))
+    for epoch, loss in enumerate(losses):
+        mask = torch.from_numpy(keep_mask(gaussian.n, 5, 0.4, DropoutKey(13, epoch, 1)))
+        scores = second(hidden * mask / 0.6, net.V)[ROWS]
+        assert loss == pytest.approx(float(cross_entropy(scores).detach()), rel=1e-10)
+    assert losses[0] != losses[1]
+
+
+def test_training_depends_on_its_seed_alone(gaussian):
+    X, settings = features(gaussian), TrainingSettings(epochs=10)
+    states = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    first = train(network(gaussian, dropout=0.5), X, ROWS, TARGETS, settings, seed=3)
+    assert torch.equal(states[0], torch.get_rng_state())
+    np.testing.assert_array_equal(states[1], np.random.get_state()[1])  # noqa: NPY002
+    torch.rand(5)
+    assert first == train(network(gaussian, dropout=0.5), X, ROWS, TARGETS, settings, seed=3)
+    assert first != train(network(gaussian, dropout=0.5), X, ROWS, TARGETS, settings, seed=4)
+
+
+def test_the_loss_falls_and_the_labels_are_learned(gaussian):
+    net = network(gaussian, dropout=0.5)
+    told = []
+    losses = train(
+        net,
+        features(gaussian),
+        ROWS,
+        TARGETS,
+        TrainingSettings(epochs=200),
+        on_epoch=lambda epoch, loss: told.append((epoch, loss)),
+    )
+    assert np.mean(losses[-10:]) < 0.2 * losses[0]
+    assert told == list(enumerate(losses))
+    assert not net.training
+    assert torch.equal(net(features(gaussian), ROWS).argmax(dim=1), TARGETS)
+
+
+def test_a_loss_that_is_not_finite_names_the_epoch(gaussian):
+    X = features(gaussian)
+    with pytest.raises(
+        TrainingError, match=r"The loss became (nan|inf) in epoch 1 of 9\. Lower learning_rate"
+    ):
+        train(network(gaussian), X * 1e200, ROWS, TARGETS, TrainingSettings(epochs=9))
+    settings = TrainingSettings(learning_rate=1e25, epochs=9)
+    with pytest.raises(
+        TrainingError, match=r"The loss became (nan|inf) in epoch 2 of 9\. .*\(now 1e\+25\)"
+    ) as e:
+        train(network(gaussian), X, ROWS, TARGETS, settings)
+    assert "\n" not in str(e.value)
+    assert isinstance(e.value, RuntimeError)
+
+
+def test_the_defaults_are_the_papers():
+    assert TrainingSettings() == TrainingSettings(learning_rate=0.01, weight_decay=0.0005, epochs=500)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learning_rate": 0}, "learning_rate must be a positive, finite number. Got 0 instead."),
+        ({"learning_rate": -0.01}, "learning_rate must be a positive, finite number. Got -0.01 instead."),
+        (
+            {"learning_rate": float("inf")},
+            "learning_rate must be a positive, finite number. Got inf instead.",
+        ),
+        ({"weight_decay": -1}, "weight_decay must be a finite number, zero or more. Got -1 instead."),
+        ({"epochs": 0}, "epochs must be a whole number, 1 or more. Got 0 instead."),
+        ({"epochs": 10.0}, "epochs must be a whole number, 1 or more. Got 10.0 instead."),
+    ],
+    ids=str,
+)
+def test_bad_settings(options, message):
+    with pytest.raises(ParameterError) as caught:
+        TrainingSettings(**options)
+    assert str(caught.value) == message

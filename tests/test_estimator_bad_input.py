@@ -1,0 +1,305 @@
+"""Bad input to fit: each gets an error of the project's tree, in one line that names the value received."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, PinvGCNError, SparseGraph
+from pinvgcn.errors import (
+    ColumnError,
+    DataError,
+    GraphError,
+    LabelError,
+    ParameterError,
+    RankWarning,
+    TrainingError,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+Y = np.arange(30) % 2
+TABLE = pd.DataFrame({"a": list("xyz") * 10, "b": np.arange(30) % 5})
+
+
+def refusal(error, X, y, *, features=None, sample_weight=None, **settings) -> str:
+    """The one line with which fit refuses, and that nothing was learned."""
+    model = PinvGCNClassifier(**{"epochs": 3, **settings})
+    with pytest.raises(error) as caught:
+        model.fit(X, y, features=features, sample_weight=sample_weight)
+    assert type(caught.value) is error
+    assert isinstance(caught.value, PinvGCNError)
+    assert not hasattr(model, "classes_")
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def with_value(value) -> np.ndarray:
+    changed = X.copy()
+    changed[4, 1] = value
+    return changed
+
+
+SETTINGS = [
+    ({"sigma": 0}, "sigma must be a positive, finite number. Got 0 instead."),
+    ({"sigma": -2.5}, "sigma must be a positive, finite number. Got -2.5 instead."),
+    ({"sigma": np.nan}, "sigma must be a positive, finite number. Got nan instead."),
+    ({"sigma": np.inf}, "sigma must be a positive, finite number. Got inf instead."),
+    ({"sigma": "wide"}, "sigma must be one of 'auto'. Got 'wide' instead."),
+    ({"sigma": None}, "sigma must be a positive, finite number. Got None instead."),
+    ({"rank": 0}, "rank must be a whole number, 1 or more. Got 0 instead."),
+    ({"rank": -4}, "rank must be a whole number, 1 or more. Got -4 instead."),
+    ({"rank": 5.0}, "rank must be a whole number, 1 or more. Got 5.0 instead."),
+    ({"rank": "60"}, "rank must be a whole number, 1 or more. Got '60' instead."),
+    ({"loops": -1}, "loops must be a finite number, zero or more. Got -1 instead."),
+    ({"loops": np.nan}, "loops must be a finite number, zero or more. Got nan instead."),
+    ({"tolerance": 0}, "tolerance must be a positive, finite number. Got 0 instead."),
+    ({"hidden": 0}, "hidden must be a whole number, 1 or more. Got 0 instead."),
+    ({"hidden": (8, -1)}, "hidden must be a whole number, 1 or more. Got -1 instead."),
+    ({"dropout": 1}, "dropout must be a number from 0 to below 1. Got 1 instead."),
+    ({"dropout": -0.5}, "dropout must be a number from 0 to below 1. Got -0.5 instead."),
+    ({"epochs": 0}, "epochs must be a whole number, 1 or more. Got 0 instead."),
+    ({"epochs": 2.5}, "epochs must be a whole number, 1 or more. Got 2.5 instead."),
+    ({"learning_rate": 0}, "learning_rate must be a positive, finite number. Got 0 instead."),
+    ({"learning_rate": -0.01}, "learning_rate must be a positive, finite number. Got -0.01 instead."),
+    ({"weight_decay": -1.0}, "weight_decay must be a finite number, zero or more. Got -1.0 instead."),
+    ({"scaling": "x"}, "scaling must be one of 'centre', 'none', 'standard'. Got 'x' instead."),
+    ({"scaling": None}, "scaling must be one of 'centre', 'none', 'standard'. Got None instead."),
+    ({"graph": "x"}, "graph must be 'gaussian', 'categorical' or a Graph. Got 'x' instead."),
+    ({"graph": None}, "graph must be 'gaussian', 'categorical' or a Graph. Got None instead."),
+    ({"class_weight": "x"}, "class_weight must be a dict, 'balanced' or None. Got 'x' instead."),
+    ({"class_weight": [1, 2]}, "class_weight must be a dict, 'balanced' or None. Got [1, 2] instead."),
+    ({"class_weight": {1: -2}}, "class_weight[1] must be a finite number, zero or more. Got -2 instead."),
+    (
+        {"class_weight": {0: np.nan}},
+        "class_weight[0] must be a finite number, zero or more. Got nan instead.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), SETTINGS, ids=[str(settings) for settings, _ in SETTINGS])
+def test_settings(settings, message):
+    assert refusal(ParameterError, X, Y, **settings) == message
+
+
+@pytest.mark.parametrize(
+    ("settings", "start", "value"),
+    [
+        ({"solver": "x"}, "solver must be one of 'auto', ", "'x'"),
+        ({"solver": None}, "solver must be one of 'auto', ", "None"),
+        ({"filters": "x"}, "filters must be one of 'three-part', ", "'x'"),
+        ({"filters": (1, 2)}, "filters must be one of 'three-part', ", "(1, 2)"),
+        ({"device": "nonsense"}, "device must be one that PyTorch has here, such as 'cpu'.", "'nonsense'"),
+        ({"device": "meta"}, "device must be one that PyTorch has here, such as 'cpu'.", "'meta'"),
+        ({"device": None}, "device must be one that PyTorch has here, such as 'cpu'.", "None"),
+        ({"random_state": "x"}, "random_state must be None, a whole number ", "'x'"),
+        ({"random_state": -1}, "random_state must be None, a whole number ", "-1"),
+        ({"random_state": 1.5}, "random_state must be None, a whole number ", "1.5"),
+    ],
+    ids=str,
+)
+def test_settings_with_long_answers(settings, start, value):
+    message = refusal(ParameterError, X, Y, **settings)
+    assert message.startswith(start)
+    assert f"Got {value} instead" in message
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [({"bins": 0}, "0"), ({"bins": 2.5}, "2.5"), ({"min_size": 0}, "0"), ({"missing": "drop"}, "'drop'")],
+    ids=str,
+)
+def test_settings_of_tables(settings, value):
+    message = refusal(ParameterError, TABLE, Y, graph="categorical", **settings)
+    (name,) = settings
+    assert message.startswith(f"{name} must be")
+    assert f"Got {value} instead." in message
+
+
+@pytest.mark.parametrize("graph", ["gaussian", GaussianGraph(X, 1.0)], ids=["gaussian", "given"])
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+    )
+    def test_not_finite(self, graph, value, word):
+        assert f"X must be finite. Got {word} in row 4;" in refusal(
+            DataError, with_value(value), Y, graph=graph
+        )
+
+    @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
+    def test_features_not_finite(self, graph, value, word):
+        message = refusal(DataError, X, Y, features=with_value(value), graph=graph)
+        assert f"features must be finite. Got {word} in row 4;" in message
+
+    def test_shapes(self, graph):
+        assert "Got shape (30,)" in refusal(DataError, X[:, 0], Y, graph=graph)
+        assert "Got 29 rows instead" in refusal(DataError, X, Y, features=X[1:], graph=graph)
+        assert "Got shape (30,)" in refusal(DataError, X, Y, features=X[:, 0], graph=graph)
+
+    def test_text(self, graph):
+        message = refusal(DataError, TABLE, Y, graph=graph)
+        assert "X must be numbers. Got could not convert string to float: 'x' instead" in message
+        assert "graph='categorical'" in message
+
+
+class TestPoints:
+    def test_empty(self):
+        assert "0 sample(s) (shape=(0, 3))" in refusal(DataError, X[:0], Y[:0])
+        assert "0 feature(s) (shape=(30, 0))" in refusal(DataError, X[:, :0], Y)
+        assert "at least 2 points. Got n_samples=1" in refusal(DataError, X[:1], Y[:1])
+
+    def test_no_points(self):
+        assert "Got shape ()" in refusal(DataError, None, Y)
+
+    def test_isolated(self):
+        message = refusal(GraphError, with_value(1e4), Y, sigma=1.0, loops=0.0)
+        assert "Got 1 isolated node (first: node 4)" in message
+        assert "sigma=1" in message
+        assert "set loops=1" in message
+
+    def test_names_of_two_types(self):
+        frame = pd.DataFrame(X, columns=["a", "b", 3])
+        assert "['int', 'str']" in refusal(ColumnError, frame, Y)
+
+    def test_more_rank_than_exists(self):
+        with pytest.warns(RankWarning, match=r"rank=50 was asked for and 2\d eigenvectors exist"):
+            model = PinvGCNClassifier(sigma=1.0, rank=50, epochs=3).fit(X, Y)
+        assert model.spectrum_.rank < 30
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("y", "part"),
+        [
+            (None, "the target y is None"),
+            (np.full(30, -1), "no label at all: all 30 entries"),
+            ([None] * 30, "no label at all"),
+            (np.full(30, np.nan), "no label at all"),
+            (np.where(Y == 0, -1, 7), "greater than one; got 1 class (7)"),
+            (["pine"] * 30, "got 1 class ('pine')"),
+            (
+                Y[:-2],
+                "each of the 30 rows of X (-1 or None for unlabelled). Got inconsistent numbers of samples",
+            ),
+            (np.append(Y, 0), "31 labels instead"),
+            (Y * 0.5, "Unknown label type: y must be classes. Got the continuous value 0.5"),
+            (np.where(Y == 0, np.inf, 1.0), "the continuous value inf"),
+            (np.stack([Y, 1 - Y], axis=1), "shape (30, 2)"),
+            (np.array(["a", -1] * 15), "the text '-1'"),
+            ([1, "a"] * 15, "a mixture of numbers and text"),
+            (pd.Categorical(["a", "b"] * 15, categories=["a", "b", "c"]), "Got none for 'c'"),
+        ],
+    )
+    def test_labels(self, y, part):
+        assert part in refusal(LabelError, X, y)
+        assert part in refusal(LabelError, TABLE, y, graph="categorical")
+
+    def test_weights_of_classes_that_are_not_there(self):
+        message = refusal(LabelError, X, Y, class_weight={0: 1, 5: 2})
+        assert "Got 5 instead; the labelled classes are [0, 1]" in message
+
+
+class TestSampleWeights:
+    @pytest.mark.parametrize(
+        ("weights", "part"),
+        [
+            (np.ones(29), "sample_weight.shape == (29,), expected (30,)"),
+            (np.where(Y == 0, -1.0, 1.0), "Got -1.0 instead"),
+            (np.where(Y == 0, np.nan, 1.0), "Got nan instead"),
+            (np.zeros(30), "positive at one labelled row at least. Got zeros only"),
+            (["a"] * 30, "sample_weight must be numbers. Got could not convert string to float: 'a'"),
+        ],
+    )
+    def test_weights(self, weights, part):
+        assert part in refusal(DataError, X, Y, sample_weight=weights)
+
+
+class TestTables:
+    def test_empty(self):
+        assert "0 sample(s)" in refusal(DataError, TABLE.iloc[:0], Y[:0], graph="categorical")
+        assert "0 feature(s)" in refusal(DataError, TABLE[[]], Y, graph="categorical")
+        assert "Got shape ()" in refusal(DataError, None, Y, graph="categorical")
+
+    def test_constant(self):
+        frame = pd.DataFrame({"a": ["x"] * 30, "b": [1.0] * 30})
+        message = refusal(ColumnError, frame, Y, graph="categorical")
+        assert "the same in every column: 'a', 'b'" in message
+
+    def test_nothing_shared(self):
+        frame = pd.DataFrame({"name": [f"n{i}" for i in range(30)]})
+        message = refusal(ColumnError, frame, Y, graph="categorical")
+        assert "min_size = 2" in message
+        assert "'name'" in message
+
+    def test_a_row_that_shares_nothing(self):
+        frame = TABLE.astype({"b": object})
+        frame.loc[7, "a"] = "alone"
+        frame.loc[7, "b"] = None
+        message = refusal(GraphError, frame, Y, graph="categorical")
+        assert "Got 1 isolated node (first: node 7)" in message
+        assert "lower min_size" in message
+
+    def test_infinity(self):
+        frame = TABLE.assign(b=np.where(Y == 0, np.inf, 1.0))
+        assert "Column 'b' must be finite. Got infinity" in refusal(DataError, frame, Y, graph="categorical")
+
+    def test_columns_of_one_name(self):
+        frame = TABLE.set_axis(["a", "a"], axis=1)
+        assert "Got 'a' more than once" in refusal(ColumnError, frame, Y, graph="categorical")
+
+    def test_more_rank_than_exists(self):
+        with pytest.warns(RankWarning, match="rank=40 was asked for and 6 eigenvectors exist"):
+            PinvGCNClassifier("categorical", rank=40, epochs=3).fit(TABLE, Y)
+
+
+class TestGraphsThatAreGiven:
+    def test_no_features_for_a_sparse_graph(self):
+        graph = SparseGraph(np.ones((30, 30)))
+        assert "Got None instead; without features pass numpy.eye(n)" in refusal(
+            DataError, None, Y, graph=graph
+        )
+
+    def test_other_rows(self):
+        message = refusal(DataError, X[:20], Y, graph=GaussianGraph(X, 1.0))
+        assert "one row for each of the 30 nodes of the graph" in message
+        assert "Got 20 rows" in message
+
+    def test_labels_of_another_length(self):
+        assert "Got inconsistent numbers of samples: 29" in refusal(
+            LabelError, None, Y[1:], graph=Hypergraph(np.eye(3)[np.arange(30) % 3])
+        )
+
+    @pytest.mark.parametrize(
+        ("make", "part"),
+        [
+            (lambda: SparseGraph(np.triu(np.ones((4, 4)))), "adjacency must be symmetric. Got A["),
+            (lambda: SparseGraph(-np.ones((4, 4))), "adjacency must be zero or more. Got -1"),
+            (lambda: SparseGraph(sp.csr_array((4, 4))), "Got 4 isolated nodes (first: node 0)"),
+            (lambda: Hypergraph(np.eye(4, 3)), "Got 1 isolated node (first: node 3)"),
+        ],
+        ids=["asymmetric", "negative", "isolated", "outside"],
+    )
+    def test_graphs_refuse_before_the_classifier_sees_them(self, make, part):
+        with pytest.raises(GraphError) as caught:
+            make()
+        assert part in str(caught.value)
+
+
+class TestTraining:
+    def test_features_too_large(self):
+        message = refusal(TrainingError, X, Y, features=X * 1e200)
+        assert "in epoch 1 of 3. Lower learning_rate (now 0.01) or scale the features." in message
+
+    def test_a_learning_rate_too_large(self):
+        assert "in epoch 2 of 3. Lower learning_rate (now 1e+25)" in refusal(
+            TrainingError, X, Y, learning_rate=1e25
+        )
+
+    def test_the_last_step_counts_too(self):
+        """Nothing comes after it, but scores that are no numbers must not become classes."""
+        settings = {"learning_rate": 1e37, "epochs": 1, "hidden": (4,) * 10, "dropout": 0.0}
+        message = refusal(TrainingError, X, Y, **settings)
+        assert "in epoch 1, the last. Lower learning_rate (now 1e+37)" in message

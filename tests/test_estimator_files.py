@@ -1,0 +1,240 @@
+"""Saved and pickled models: the same bits, and clear words where a file is none of ours."""
+
+from __future__ import annotations
+
+import functools
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+from safetensors import safe_open
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, SparseGraph
+from pinvgcn.errors import ModelFileError, ParameterError, UnseenValueWarning
+
+X, Y = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
+NEW = X[:40] + 0.3
+FRAME = pd.DataFrame(X, columns=["east", "north", "up"])
+TABLE = pd.DataFrame(
+    {
+        "kind": np.array(["a", "b", "c"])[Y],
+        "size": X[:, 0],
+        "count": np.arange(120) % 7,
+        "wet": X[:, 1] > 0,
+        "mixed": [1 if i % 3 else "one" for i in range(120)],
+    }
+)
+FEW = np.where(np.arange(120) % 4 == 0, Y, -1)
+WORDS = np.array([None if c < 0 else ["oak", "élan", "fir"][c] for c in FEW], dtype=object)
+H = np.hstack([np.eye(3)[Y], np.eye(4)[np.arange(120) % 4]])
+A = sp.random_array((120, 120), density=0.1, rng=np.random.default_rng(0))
+
+
+def quick(graph="gaussian", **settings) -> PinvGCNClassifier:
+    return PinvGCNClassifier(graph, **{"epochs": 10, "rank": 4, **settings})
+
+
+BIG = np.random.default_rng(0).normal(size=(1_500, 3))
+SIDE = np.where(np.arange(1_500) % 10 == 0, (BIG[:, 0] > 0).astype(int), -1)
+GAPS = TABLE.mask(TABLE == "a")
+YES_NO = np.array(["no", "yes"])[(Y > 0).astype(int)]
+
+# name -> a model, the rows of fit, rows to predict and their features
+CASES = {
+    "points": lambda: (quick(sigma=4.0).fit(X, FEW), X, NEW, None),
+    "points-no-loops": lambda: (quick(sigma=4.0, loops=0.0, scaling="none").fit(X, FEW), X, NEW, None),
+    "points-iterated": lambda: (quick(sigma=2.0, solver="krylov").fit(BIG, SIDE), BIG, BIG[:9] + 0.1, None),
+    "points-automatic": lambda: (quick(sigma=6.0).fit(BIG, SIDE), BIG, BIG[:9] + 0.1, None),
+    "frame": lambda: (quick(sigma=4.0).fit(FRAME, WORDS), FRAME, FRAME + 0.1, None),
+    "features": lambda: (quick(scaling="standard").fit(X, Y, features=X**2), X, NEW, NEW**2),
+    "numpy-text": lambda: (quick().fit(X, YES_NO), X, NEW, None),
+    "booleans": lambda: (quick().fit(X, Y > 0), X, NEW, None),
+    "floats": lambda: (quick().fit(X, Y * 2.0), X, NEW, None),
+    "deep": lambda: (quick(hidden=(5, 4), filters="no-high-pass", dropout=0.2).fit(X, FEW), X, NEW, None),
+    "single": lambda: (quick(hidden=(), filters=(1.0, 2.0, 0.5)).fit(X, FEW), X, NEW, None),
+    "table": lambda: (quick("categorical", bins=4).fit(TABLE, WORDS), TABLE, TABLE.iloc[::-1], None),
+    "table-gaps": lambda: (
+        quick("categorical", missing="value", min_size=1).fit(GAPS, FEW), GAPS, GAPS.iloc[5:9], None
+    ),
+    "given-points": lambda: (quick(GaussianGraph(X, 4.0)).fit(None, FEW), None, None, None),
+    "given-hypergraph": lambda: (quick(Hypergraph(H)).fit(X, FEW), X, X, None),
+    "given-sparse": lambda: (quick(SparseGraph(A + A.T, loops=1.0)).fit(X, FEW), X, X, None),
+}  # fmt: skip
+
+
+@functools.cache
+def fitted(name: str):
+    return CASES[name]()
+
+
+def assert_same_model(copy: PinvGCNClassifier, model: PinvGCNClassifier) -> None:
+    for name in ("classes_", "transduction_", "transduction_proba_"):
+        np.testing.assert_array_equal(getattr(copy, name), getattr(model, name))
+        assert getattr(copy, name).dtype == getattr(model, name).dtype
+    assert copy.loss_curve_ == model.loss_curve_
+    assert copy.n_iter_ == model.n_iter_
+    assert copy.timings_ == model.timings_
+    for name in ("null_vectors", "values", "vectors", "residuals"):
+        np.testing.assert_array_equal(getattr(copy.spectrum_, name), getattr(model.spectrum_, name))
+    for a, b in zip(copy.network_.parameters(), model.network_.parameters(), strict=True):
+        assert torch.equal(a, b)
+    for name in ("n_features_in_", "feature_names_in_"):
+        assert hasattr(copy, name) == hasattr(model, name)
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(copy, name), getattr(model, name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
+    model, seen, new, features = fitted(name)
+    model.save(tmp_path / "model.safetensors")
+    copy = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(
+        copy.predict_proba(new, features=features), model.predict_proba(new, features=features)
+    )
+    np.testing.assert_array_equal(copy.predict(new, features=features), model.predict(new, features=features))
+    if features is None:
+        np.testing.assert_array_equal(copy.predict(seen), model.transduction_)
+    assert_same_model(copy, model)
+    copy.save(tmp_path / "again.safetensors")
+    again = PinvGCNClassifier.load(tmp_path / "again.safetensors")
+    np.testing.assert_array_equal(
+        again.predict_proba(new, features=features), model.predict_proba(new, features=features)
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_pickled_model_predicts_the_same_bits(name):
+    model, _, new, features = fitted(name)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        copy.predict_proba(new, features=features), model.predict_proba(new, features=features)
+    )
+    assert_same_model(copy, model)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("given")])
+def test_a_loaded_model_keeps_its_settings_and_can_be_fitted_again(name, tmp_path):
+    model, seen, _, features = fitted(name)
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    for key, value in model.get_params().items():
+        kept = loaded.get_params()[key]
+        assert (tuple(kept) if isinstance(kept, list) else kept) == value, key
+    y = model.transduction_
+    extra = None if features is None else X**2
+    expected = clone(model).fit(seen, y, features=extra).transduction_proba_
+    np.testing.assert_array_equal(clone(loaded).fit(seen, y, features=extra).transduction_proba_, expected)
+    np.testing.assert_array_equal(loaded.fit(seen, y, features=extra).transduction_proba_, expected)
+
+
+def test_a_given_graph_is_not_kept(tmp_path):
+    model, *_ = fitted("given-sparse")
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    assert loaded.graph is None
+    with pytest.raises(ParameterError, match=r"'categorical' or a Graph\. Got None"):
+        clone(loaded).fit(X, FEW)
+    refitted = clone(loaded).set_params(graph=SparseGraph(A + A.T, loops=1.0)).fit(X, FEW)
+    np.testing.assert_array_equal(refitted.transduction_proba_, model.transduction_proba_)
+
+
+def test_a_loaded_table_model_says_what_it_never_saw(tmp_path):
+    model, *_ = fitted("table")
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    rows = TABLE.iloc[:4].assign(kind="new")
+    with pytest.warns(UnseenValueWarning, match=r"'kind' \(4 rows\)"):
+        expected = model.predict_proba(rows)
+    with pytest.warns(UnseenValueWarning, match=r"'kind' \(4 rows\)"):
+        np.testing.assert_array_equal(loaded.predict_proba(rows), expected)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"class_weight": {0: 1.0, 1: 2.0, 2: 0.5}},
+        {"class_weight": {np.int64(1): np.float32(2.0)}},
+        {"class_weight": "balanced"},
+        {"rank": np.int64(4), "sigma": np.float32(3.0), "epochs": np.int32(5)},
+        {"hidden": [np.int64(4), 3]},
+        {"filters": np.array([1.0, 2.0, 3.0])},
+        {"tolerance": 1e-5, "random_state": None},
+    ],
+    ids=str,
+)
+def test_settings_of_any_plain_type(settings, tmp_path):
+    """What a grid search leaves behind, and keys that are not text."""
+    model = quick(**settings).fit(X, FEW)
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
+    if "random_state" not in settings:
+        np.testing.assert_array_equal(
+            clone(loaded).fit(X, FEW).transduction_proba_, model.transduction_proba_
+        )
+
+
+def test_weights_of_text_classes(tmp_path):
+    model = quick(class_weight={"oak": 3.0}).fit(X, WORDS)
+    model.save(tmp_path / "model.safetensors")
+    assert PinvGCNClassifier.load(tmp_path / "model.safetensors").class_weight == {"oak": 3.0}
+
+
+def test_what_cannot_be_kept_is_named(tmp_path):
+    model = quick(random_state=np.random.RandomState(0)).fit(X, FEW)
+    with pytest.raises(
+        ParameterError, match=r"Got random_state=RandomState\(MT19937\).*set_params\(random_state="
+    ):
+        model.save(tmp_path / "model.safetensors")
+    assert list(tmp_path.iterdir()) == []
+    model.set_params(random_state=1).save(tmp_path / "model.safetensors")
+
+
+def test_loading_leaves_the_generators_alone(tmp_path):
+    fitted("points")[0].save(tmp_path / "model.safetensors")
+    states = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    assert torch.equal(states[0], torch.get_rng_state())
+    np.testing.assert_array_equal(states[1], np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_the_file_is_plain_safetensors(tmp_path):
+    path = tmp_path / "model.safetensors"
+    fitted("frame")[0].save(str(path))
+    with safe_open(path, framework="numpy") as file:
+        description = json.loads(file.metadata()["pinvgcn"])
+    assert (description["kind"], description["format"]) == ("model", 1)
+    assert description["columns"] == ["east", "north", "up"]
+    assert description["classes"] == ["fir", "oak", "élan"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+class TestDamagedFiles:
+    def test_none(self, tmp_path):
+        with pytest.raises(ModelFileError, match=r"There is no file .*absent"):
+            PinvGCNClassifier.load(tmp_path / "absent")
+
+    def test_truncated(self, tmp_path):
+        path = tmp_path / "model.safetensors"
+        fitted("points")[0].save(path)
+        path.write_bytes(path.read_bytes()[:-100])
+        with pytest.raises(ModelFileError, match=r"not a readable safetensors file .*truncated"):
+            PinvGCNClassifier.load(path)
+
+    def test_something_else(self, tmp_path):
+        path = tmp_path / "model.pickle"
+        path.write_bytes(pickle.dumps({"a": 1}))
+        with pytest.raises(ModelFileError, match="not a readable safetensors file"):
+            PinvGCNClassifier.load(path)
+
+    def test_a_spectrum(self, tmp_path):
+        fitted("points")[0].spectrum_.save(tmp_path / "spectrum")
+        with pytest.raises(ModelFileError, match=r"must hold a model\. Got a 'spectrum' instead"):
+            PinvGCNClassifier.load(tmp_path / "spectrum")
