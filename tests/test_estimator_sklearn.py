@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
@@ -190,6 +191,16 @@ def test_cross_validation(blobs):
     scores = cross_val_score(quick(), *blobs, cv=3)
     assert scores.shape == (3,)
     assert (scores > 0.85).all()
+
+
+def test_cross_validation_with_features(blobs):
+    """scikit-learn's metadata routing carries them to fit and to score."""
+    X, y = blobs
+    with config_context(enable_metadata_routing=True):
+        model = quick(sigma=10.0).set_fit_request(features=True).set_score_request(features=True)
+        where = np.arange(90.0)[:, None]  # positions that say nothing of the class
+        scores = cross_val_score(model, where, y, cv=3, params={"features": X})
+    assert (scores > 0.8).all()
 
 
 def test_pipeline_with_a_scaler(blobs):

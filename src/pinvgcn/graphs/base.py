@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -78,6 +79,35 @@ def check_no_isolated(degrees: np.ndarray, floor: float, what_to_do: str) -> Non
             f"Every node must be joined to another. Got {len(alone)} isolated "
             f"node{'s' if len(alone) > 1 else ''} (first: node {alone[0]}); {what_to_do}."
         )
+
+
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """An array in double precision."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError(f"dtype {array.dtype}")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{name} must be numbers. Got {error} instead.") from None
+
+
+def as_sparse(values: Any, name: str) -> sp.csr_array:
+    """A finite, non-negative sparse matrix in double precision that stores no zeros: a copy."""
+    entries: Any = values if sp.issparse(values) else as_numbers(values, name)
+    if entries.ndim != 2 or 0 in entries.shape:
+        raise GraphError(f"{name} must have rows and columns. Got shape {entries.shape} instead.")
+    if entries.dtype.kind == "c":
+        raise GraphError(f"{name} must be numbers. Got dtype {entries.dtype} instead.")
+    matrix: sp.csr_array = sp.csr_array(entries, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not np.isfinite(matrix.data).all():
+        bad = matrix.data[~np.isfinite(matrix.data)][0]
+        raise GraphError(f"{name} must be finite. Got {bad} among its entries; remove or replace it.")
+    if (matrix.data < 0).any():
+        raise GraphError(f"{name} must be zero or more. Got {matrix.data.min():g} instead.")
+    return matrix
 
 
 def component_null_vectors(adjacency: sp.csr_array, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.checks import as_points, check_choice, check_non_negative, check_positive
 from pinvgcn.errors import DataError, ParameterError
-from pinvgcn.graphs.base import DENSE_NODES, Graph, check_no_isolated, linear_map, resolve_rank, warn_if_short
+from pinvgcn.graphs.base import (
+    DENSE_NODES,
+    Graph,
+    check_no_isolated,
+    linear_map,
+    resolve_rank,
+    warn_if_inaccurate,
+    warn_if_short,
+)
 from pinvgcn.kernels import ExactKernel, FourierKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
@@ -27,7 +36,8 @@ TAYLOR_PRECISION = 1e-11
 PRECISIONS = (1e-12, 1e-9, 1e-6)  # of the Fourier kernel: the best that stays within MOST_MODES
 MOST_MODES = 1_000_000
 MOST_FEATURES = 1_500  # of the Taylor kernel, whose small problem is a matrix of this size
-SIGMA_PER_RADIUS = 3.0  # see ``automatic_sigma``
+LARGEST = 1e150  # a coordinate whose square is still a number
+SIGMA_PER_RADIUS = 5.0  # see ``automatic_sigma``
 
 
 class GaussianGraph(Graph):
@@ -50,6 +60,12 @@ class GaussianGraph(Graph):
         if len(self.points) < 2:
             raise DataError(
                 f"A graph needs at least 2 points. Got n_samples={len(self.points)} (1 sample) instead."
+            )
+        largest = float(np.abs(self.points).max())
+        if largest > LARGEST:
+            raise DataError(
+                f"points must be smaller than {LARGEST:g}, for their distances to be numbers. "
+                f"Got {largest:g} instead; is it a mark for missing data?"
             )
         if isinstance(sigma, str):
             check_choice("sigma", sigma, ("auto",))
@@ -84,8 +100,9 @@ class GaussianGraph(Graph):
         extent = np.ptp(self.points, axis=0)
         for precision in PRECISIONS:
             modes = FourierKernel.size(extent, self.sigma, precision)
-            if modes <= MOST_MODES and _fourier_is_faster(self.n_nodes, modes, precision):
-                return FourierKernel.over(self.points, self.sigma, precision)
+            if modes <= MOST_MODES:
+                faster = _fourier_is_faster(self.n_nodes, modes, precision)
+                return FourierKernel.over(self.points, self.sigma, precision) if faster else None
         return None
 
     @cached_property
@@ -94,20 +111,32 @@ class GaussianGraph(Graph):
         return self._degrees_by(self.kernel)
 
     def _degrees_by(self, kernel: Kernel) -> np.ndarray:
-        sums = kernel.product(self.points, np.ones((self.n_nodes, 1)))[:, 0]
-        degrees = sums - (1 - self.loops)
-        floor = degree_floor(self.n_nodes, kernel.precision)
+        degrees, floor = self._sums(kernel)
         if not (degrees > floor).all():
-            check_no_isolated(degrees, floor, self._how_to_connect(degrees, floor))
+            check_no_isolated(degrees, floor, self._how_to_connect(~(degrees > floor)))
         return degrees
 
-    def _how_to_connect(self, degrees: np.ndarray, floor: float) -> str:
-        """The advice for points that nothing reaches: a σ with a weight of 1 % to the next point."""
-        distances = np.asarray(cKDTree(self.points).query(self.points[~(degrees > floor)], k=2)[0])
-        needed = distances[:, 1].max() / np.sqrt(-np.log(0.01))
+    def _sums(self, kernel: Kernel) -> tuple[np.ndarray, float]:
+        """Σ_j A_ij, and the size at which that cannot be told from 0."""
+        sums = kernel.product(self.points, np.ones((self.n_nodes, 1)))[:, 0]
+        return sums - (1 - self.loops), degree_floor(self.n_nodes, kernel.precision)
+
+    def _how_to_connect(self, alone: np.ndarray) -> str:
+        """The advice for points that nothing reaches: a σ that was seen to reach them.
+
+        The search begins where the weight to the next point is 1 %.
+        """
+        distances = np.asarray(cKDTree(self.points).query(self.points[alone], k=2)[0])
+        needed = max(distances[:, 1].max() / np.sqrt(-np.log(0.01)), self.sigma)
+        reached = False
+        while not reached and needed < np.inf:
+            needed = float(f"{1.1 * needed:.3g}")
+            other = GaussianGraph(self.points, needed, loops=self.loops)
+            degrees, floor = other._sums(other.kernel)
+            reached = bool((degrees > floor).all())
         return (
             f"no weight to any other point can be told from 0 at sigma={self.sigma:g}. "
-            f"Use sigma={needed:.3g} or more, remove outliers, or set loops=1"
+            f"Use sigma={needed:g} or more, remove outliers, or set loops=1"
         )
 
     def _operator(self, kernel: Kernel) -> KernelOperator:
@@ -151,9 +180,10 @@ class GaussianGraph(Graph):
         wanted = resolve_rank(rank, 60, self.n_nodes - 1)
         if solver == "auto":
             solver = "dense" if self.n_nodes <= DENSE_NODES else self._automatic_solver()
+        find: Callable[[int], Spectrum]
         options: dict[str, Any] = {"tolerance": tolerance, "random_state": random_state}
         if solver == "dense":
-            spectrum = dense_spectrum(self._operator(ExactKernel(self.points, self.sigma)), wanted)
+            find = partial(dense_spectrum, self._operator(ExactKernel(self.points, self.sigma)))
         elif solver == "taylor":
             taylor = self._taylor_kernel()
             if taylor is None:
@@ -161,14 +191,34 @@ class GaussianGraph(Graph):
                     "solver='taylor' needs sigma of about the radius of the cloud or more, and many points. "
                     f"Got sigma={self.sigma:g} for {self.n_nodes} points; use solver='auto'."
                 )
-            spectrum = taylor_spectrum(self._operator(taylor), wanted, **options)
+            find = partial(taylor_spectrum, self._operator(taylor), **options)
         else:
             kernel = self._fourier_kernel() or ExactKernel(self.points, self.sigma)
-            spectrum = krylov_spectrum(self._operator(kernel), wanted, **options)
-        why = (
-            f"{self.n_nodes} points at sigma={self.sigma:g} have no more above rounding; a smaller sigma has"
-        )
+            find = partial(krylov_spectrum, self._operator(kernel), **options)
+        spectrum = self._beyond_null_vectors(find, wanted)
+        if solver != "dense":
+            advice = "they are noise at single nodes. Use loops=1, a smaller rank or solver='dense'"
+            warn_if_inaccurate(tolerance, spectrum, advice)
+        pieces = spectrum.null_vectors.shape[1]
+        where = f"{self.n_nodes} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
+        why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
         return warn_if_short(rank, spectrum, why)
+
+    def _beyond_null_vectors(self, find: Callable[[int], Spectrum], wanted: int) -> Spectrum:
+        """``wanted`` pairs with λ > 0, however many of those found turn out to have λ = 0.
+
+        A cloud in pieces that are far apart has one null vector a piece, and nobody knows how many.
+        """
+        asked, spectrum = wanted, find(wanted)
+        while spectrum.rank != wanted:
+            extra = spectrum.null_vectors.shape[1] - 1
+            # once one λ > 0 was seen all null vectors are known, else there may be as many again
+            ask = min(wanted + extra * (1 if spectrum.rank else 2), self.n_nodes - 1)
+            no_more = spectrum.rank < wanted and spectrum.rank + extra < asked
+            if no_more or ask == asked:
+                break
+            asked, spectrum = ask, find(ask)
+        return spectrum
 
 
 def _fourier_is_faster(n: int, modes: float, precision: float) -> bool:
@@ -183,7 +233,7 @@ def _fourier_is_faster(n: int, modes: float, precision: float) -> bool:
 
 
 def automatic_sigma(points: np.ndarray) -> float:
-    """σ = 3 × the median distance from the median point.
+    """σ = 5 × the median distance from the median point.
 
     Wide enough that every part of a scene is joined to every other, as the paper recommends, and
     not moved by outliers. Where more than half of the points coincide, the mean distance takes

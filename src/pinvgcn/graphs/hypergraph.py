@@ -11,9 +11,18 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
-from pinvgcn.checks import check_choice
+from pinvgcn.checks import check_choice, check_positive
 from pinvgcn.errors import GraphError
-from pinvgcn.graphs.base import Graph, check_no_isolated, linear_map, resolve_rank, warn_if_short
+from pinvgcn.graphs.base import (
+    Graph,
+    as_numbers,
+    as_sparse,
+    check_no_isolated,
+    linear_map,
+    resolve_rank,
+    warn_if_inaccurate,
+    warn_if_short,
+)
 from pinvgcn.graphs.table import TableEncoder
 from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.spectrum import orient
@@ -40,10 +49,10 @@ class Hypergraph(Graph):
     encoder: TableEncoder | None = None
 
     def __init__(self, incidence: Any, *, weights: Any = None) -> None:
-        H = _as_incidence(incidence)
+        H = as_sparse(incidence, "incidence")
         self.incidence = H
         self.n_nodes, edges = H.shape
-        self.weights = np.ones(edges) if weights is None else np.asarray(weights, dtype=np.float64)
+        self.weights = np.ones(edges) if weights is None else as_numbers(weights, "weights")
         if self.weights.shape != (edges,):
             raise GraphError(
                 f"weights must have one entry for each of the {edges} hyperedges. "
@@ -132,6 +141,7 @@ class Hypergraph(Graph):
             The largest residual that is accepted ("krylov").
         """
         check_choice("solver", solver, SOLVERS)
+        check_positive("tolerance", tolerance)
         factor = self._factor
         null_edges, null_coefficients = self._null_space()
         components = null_edges.shape[1]
@@ -162,6 +172,8 @@ class Hypergraph(Graph):
         spectrum = self._finish(
             null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, solver
         )
+        if solver == "krylov":
+            warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
         return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
 
     def _null_space(self) -> tuple[np.ndarray, np.ndarray]:
@@ -197,8 +209,3 @@ class Hypergraph(Graph):
         residuals = np.linalg.norm(NU - U * mu, axis=0)
         extension = IncidenceExtension(self.weights, coefficients)
         return Spectrum(V[:, :k].copy(), 1 - mu, U.copy(), residuals, solver, extension)
-
-
-def _as_incidence(incidence: Any) -> sp.csr_array:
-    """A finite, non-negative sparse matrix (n, |E|) in double precision."""
-@@@

@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from pinvgcn.checks import check_choice, check_non_negative, check_positive
+from pinvgcn.checks import check_choice, check_count, check_non_negative, check_positive
 from pinvgcn.errors import GraphError
 from pinvgcn.graphs.base import (
     DENSE_NODES,
     Graph,
+    as_numbers,
     as_sparse,
     check_no_isolated,
     component_null_vectors,
@@ -67,13 +68,13 @@ class SparseGraph(Graph):
                 "edge_index must be whole numbers of shape (2, edges). "
                 f"Got shape {edges.shape} and dtype {edges.dtype} instead."
             )
-        count = int(edges.max(initial=-1)) + 1 if n_nodes is None else n_nodes
+        count = int(edges.max(initial=-1)) + 1 if n_nodes is None else check_count("n_nodes", n_nodes)
         if edges.size and (edges.min() < 0 or edges.max() >= count):
             raise GraphError(
                 f"edge_index must name nodes from 0 to {count - 1}. Got {edges.min()} to {edges.max()}."
             )
         weight = (
-            np.ones(edges.shape[1]) if edge_weight is None else np.asarray(edge_weight, dtype=float).ravel()
+            np.ones(edges.shape[1]) if edge_weight is None else as_numbers(edge_weight, "edge_weight").ravel()
         )
         if len(weight) != edges.shape[1]:
             raise GraphError(
@@ -140,7 +141,7 @@ class SparseGraph(Graph):
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
         spectrum = Spectrum(null, 1 - mu, U, residuals, solver)
         if solver == "krylov":
-            warn_if_inaccurate(tolerance, spectrum, "use a larger rank or tolerance, or solver='dense'")
+            warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
         return warn_if_short(rank, spectrum, f"{self.n_nodes} nodes in {null.shape[1]} components")
 
 

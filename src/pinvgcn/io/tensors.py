@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
 
@@ -33,15 +32,15 @@ def save_tensors(
         if np.iscomplexobj(array):
             plain[_COMPLEX + name] = np.stack([array.real, array.imag])
         else:
-            plain[name] = np.ascontiguousarray(array)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(descriptor)
+            plain[name] = np.asarray(array, order="C")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        save_file(plain, temporary, metadata=header)
+        temporary.write_bytes(save(plain, metadata=header))  # save_file would hide it from other users
         os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        raise ModelFileError(f"{path} could not be written ({error}); choose another place.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -53,22 +52,25 @@ def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
+    except (OSError, SafetensorError) as error:
         raise ModelFileError(
             f"{path} is not a readable safetensors file ({error}). It may be truncated: save it again."
         ) from None
     try:
-        description = json.loads(header["pinvgcn"])
-    except (KeyError, json.JSONDecodeError):
+        description = dict(json.loads(header["pinvgcn"]))
+        version = int(description["format"])
+    except (KeyError, TypeError, ValueError):
         raise ModelFileError(f"{path} was not written by pinvgcn: its description is missing.") from None
     if description.get("kind") != kind:
         raise ModelFileError(f"{path} must hold a {kind}. Got a {description.get('kind')!r} instead.")
-    if description.get("format", 0) > FORMAT:
+    if version > FORMAT:
         raise ModelFileError(
-            f"{path} has format {description['format']}, newer than {FORMAT}, the newest that this "
+            f"{path} has format {version}, newer than {FORMAT}, the newest that this "
             "version of pinvgcn reads. Upgrade pinvgcn."
         )
     for name in [name for name in arrays if name.startswith(_COMPLEX)]:
-        real, imaginary = arrays.pop(name)
-        arrays[name.removeprefix(_COMPLEX)] = real + 1j * imaginary
+        pair = arrays.pop(name)
+        whole = np.empty(pair.shape[1:], dtype=np.result_type(pair, np.complex64))
+        whole.real, whole.imag = pair  # a sum would lose the sign of zeros
+        arrays[name.removeprefix(_COMPLEX)] = whole
     return description, arrays

@@ -14,7 +14,7 @@ from scipy.special import pdtrc  # pdtrc(p, m) = P(Poisson(m) > p)
 from pinvgcn.kernels.base import Kernel
 
 CHUNK_ENTRIES = 2_000_000  # features held at a time: 16 MB
-OUTSIDE = 1e-4  # the error of a kernel value that is accepted at points outside the cloud
+OUTSIDE = 1e-4  # the error that is accepted at points outside the cloud, beside the largest kernel value
 
 
 class TaylorKernel(Kernel):
@@ -95,9 +95,10 @@ class TaylorKernel(Kernel):
         return len(self.centre)
 
     def inside(self, points: np.ndarray) -> np.ndarray:
-        scale = 2 / self.sigma**2
-        squared = ((points - self.centre) ** 2).sum(axis=1)
-        tail = pdtrc(self.degree, scale * (squared + self.radius**2) / 2)
+        # with ρ = |z| the error is at most e^(−(ρ − R)²/2) P(Poisson(ρR) > p), and the first factor is what
+        # the kernel itself falls by
+        distance = np.linalg.norm(points - self.centre, axis=1)
+        tail = pdtrc(self.degree, 2 * distance * self.radius / self.sigma**2)
         return tail <= max(OUTSIDE, self.precision)
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -32,10 +32,11 @@ def heat_eigenpairs(
     neighbours: float,
     random_state: int = 0,
 ) -> KrylovResult:
-    """The ``rank`` largest eigenpairs of P N P, P = I − QQᵀ with Q = ``deflate`` (n, k), eigenvalues in [−1, 1].
+    """The ``rank`` largest eigenpairs of P N P, P = I − QQᵀ with Q = ``deflate`` (n, k).
 
-    ``neighbours`` is the mean number of entries in a row of N: t is such that the products of a vector
-    cost about as much as its orthogonalisation. Pairs have converged when |N u − μ u| ≤ ``tolerance``.
+    The eigenvalues of N must lie in [−1, 1]. ``neighbours`` is the mean number of entries in a row of N:
+    t is such that the products of a vector cost about as much as its orthogonalisation. Pairs have
+    converged when |N u − μ u| ≤ ``tolerance``.
     """
     affordable = (space_size(rank) + deflate.shape[1]) / neighbours  # products a vector
     time = min(LONGEST, -(affordable**2) / (2 * math.log(SERIES)))
@@ -50,7 +51,12 @@ def heat_eigenpairs(
         )
     while True:
         found = krylov_eigenpairs(
-            _heat(product, time), n, rank, deflate=deflate, tolerance=_goal(tolerance), random_state=random_state
+            _heat(product, time),
+            n,
+            rank,
+            deflate=deflate,
+            tolerance=_goal(tolerance),
+            random_state=random_state,
         )
         if found.values[-1] > VISIBLE or time < 4:  # e^(−2·4) is visible: 2 is the largest eigenvalue of L
             break
@@ -64,8 +70,9 @@ def heat_eigenpairs(
 
 
 def _goal(tolerance: float) -> Callable[[np.ndarray], np.ndarray]:
-    """|N u − μ u| ≤ τ follows from |e^(−tL) u − θ u| ≤ τθ/2: the steepest way from λ to any other is θ/2 or more.
+    """|N u − μ u| ≤ τ follows from |e^(−tL) u − θ u| ≤ τθ/2.
 
+    Between two eigenvalues of L, which are at most 2 apart, e^(−tλ) falls with a slope of θ/2 or more.
     What is not visible needs few digits, because it will be computed again.
     """
     return lambda theta: np.where(theta > VISIBLE, tolerance / 2 * theta, VISIBLE)

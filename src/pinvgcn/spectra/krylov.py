@@ -69,7 +69,7 @@ def krylov_eigenpairs(
 
 
 def fills_space(free: int, rank: int, block: int = BLOCK) -> bool:
-    """Whether the Krylov space would be most of a space of ``free`` dimensions, so that all of it costs less."""
+    """Whether the Krylov space would be most of a space of ``free`` dimensions: all of it costs less."""
     return 2 * space_size(rank, block) >= free
 
 

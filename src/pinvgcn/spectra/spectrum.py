@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.errors import GraphError
+from pinvgcn.errors import GraphError, ModelFileError
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.spectra.extension import Extension, extension_from_state
 
@@ -119,7 +119,11 @@ class Spectrum:
     @classmethod
     def load(cls, path: str | Path) -> Spectrum:
         """Read a file that ``save`` wrote."""
-        return cls.from_state(*load_tensors(path, "spectrum"))
+        description, arrays = load_tensors(path, "spectrum")
+        try:
+            return cls.from_state(description, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
 
 
 def orient(vectors: np.ndarray) -> np.ndarray:
@@ -128,7 +132,8 @@ def orient(vectors: np.ndarray) -> np.ndarray:
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
-    cubes = (vectors**3).sum(axis=0)
-    undecided = np.abs(cubes) <= 1e-8 * (np.abs(vectors) ** 3).sum(axis=0)
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] if len(vectors) else cubes
+    cubes, sizes = (vectors**3).sum(axis=0), np.abs(vectors)
+    undecided = np.abs(cubes) <= 1e-8 * (sizes**3).sum(axis=0)
+    first = (sizes >= (1 - 1e-8) * sizes.max(axis=0)).argmax(axis=0)  # of those equal but for rounding
+    largest = vectors[first, np.arange(vectors.shape[1])]
     return np.where(np.where(undecided, largest, cubes) < 0, -1.0, 1.0)

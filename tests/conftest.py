@@ -1,0 +1,36 @@
+"""What every test may rely on: where data lie, what hypothesis does, data sets loaded once."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from pinvgcn.datasets import Dataset, dataset_info, load_dataset
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_DATA = ROOT.parent / "shared" / "data"
+
+if "PINVGCN_DATA" not in os.environ and SHARED_DATA.is_dir():
+    os.environ["PINVGCN_DATA"] = str(SHARED_DATA)
+
+# The same examples in every run, and no clock: the machines that run this are shared.
+settings.register_profile("pinvgcn", deadline=None, derandomize=True, max_examples=25)
+settings.load_profile("pinvgcn")
+
+
+@pytest.fixture(scope="session")
+def data_set() -> Callable[[str], Dataset]:
+    """Loads a data set once a session; skips the test where its files would have to be downloaded."""
+    load = functools.cache(load_dataset)
+
+    def load_or_skip(name: str) -> Dataset:
+        if not dataset_info(name).available:
+            pytest.skip(f"the files of {name} are not here: set PINVGCN_DATA to a folder that holds them")
+        return load(name)
+
+    return load_or_skip

@@ -1,0 +1,195 @@
+"""The value that travels: its signs, its files, its answers."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
+
+from oracles import gaussian_adjacency
+from pinvgcn import GaussianGraph, Hypergraph, SparseGraph, Spectrum
+from pinvgcn.errors import DataError, GraphError, ModelFileError, PinvGCNError
+from pinvgcn.spectra.spectrum import orient
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(0, 5))
+def test_signs_do_not_depend_on_order_or_on_signs_before(seed: int, n: int, r: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(n, r))
+    oriented = vectors * orient(vectors)
+    order = rng.permutation(n)
+    flipped = vectors[order] * rng.choice([-1.0, 1.0], r)
+    np.testing.assert_array_equal(flipped * orient(flipped), oriented[order])
+    assert ((oriented**3).sum(axis=0) >= -1e-8 * (np.abs(oriented) ** 3).sum(axis=0)).all()
+
+
+def test_signs_of_symmetric_vectors_are_fixed_too() -> None:
+    """Where the third moment is rounding alone, the largest entry is positive."""
+    up = np.array([0.5, -0.5, 0.3, -0.3, 0.1, -0.1])
+    for vectors in (up[:, None], -up[:, None]):
+        np.testing.assert_array_equal((vectors * orient(vectors))[:, 0], up)
+    wobble = up + 1e-12 * np.random.default_rng(0).normal(size=6)
+    np.testing.assert_array_equal(orient(wobble[:, None]), [1.0])
+    np.testing.assert_array_equal(orient(-wobble[:, None]), [-1.0])
+
+
+POINTS = np.random.default_rng(0).normal(size=(60, 3))
+
+
+def incidence() -> np.ndarray:
+    groups = np.random.default_rng(1).integers(0, 3, (40, 3))
+    return np.hstack([groups[:, [j]] == np.arange(3) for j in range(3)]).astype(float)
+
+
+SPECTRA = {
+    "gaussian-dense": lambda: GaussianGraph(POINTS, 2.0).spectrum(8),
+    "gaussian-krylov": lambda: GaussianGraph(
+        np.random.default_rng(2).normal(size=(1_500, 2)), 2.0, loops=1.0
+    ).spectrum(8, solver="krylov"),
+    "gaussian-taylor": lambda: GaussianGraph(
+        np.random.default_rng(2).normal(size=(1_500, 2)), 20.0, loops=1.0
+    ).spectrum(8, solver="taylor"),
+    "hypergraph": lambda: Hypergraph(incidence()).spectrum(),
+    "sparse": lambda: SparseGraph(gaussian_adjacency(POINTS, 1.0, 0.0)).spectrum(5),
+    "rank-zero": lambda: Hypergraph(np.ones((6, 1))).spectrum(),
+}
+NODES = {
+    "gaussian-dense": POINTS + 0.1,
+    "gaussian-krylov": np.random.default_rng(3).normal(size=(9, 2)),
+    "gaussian-taylor": np.random.default_rng(3).normal(size=(9, 2)),
+    "hypergraph": incidence()[::3],
+    "rank-zero": np.ones((2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_a_saved_spectrum_comes_back_to_the_bit(name: str, tmp_path: Path) -> None:
+    spectrum = SPECTRA[name]()
+    path = tmp_path / "a spectrum.safetensors"
+    spectrum.save(path)
+    again = Spectrum.load(path)
+    for field in ("null_vectors", "values", "vectors", "residuals"):
+        before, after = getattr(spectrum, field), getattr(again, field)
+        assert before.tobytes() == after.tobytes(), field
+        assert (before.shape, before.dtype) == (after.shape, after.dtype), field
+    assert again.solver == spectrum.solver
+    assert repr(again) == repr(spectrum)
+    assert (again.extension is None) == (name not in NODES)
+    if name in NODES:
+        assert again.extend_basis(NODES[name]).tobytes() == spectrum.extend_basis(NODES[name]).tobytes()
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]  # nothing unfinished beside it
+    again.save(path)  # over itself
+    assert Spectrum.load(path).vectors.tobytes() == spectrum.vectors.tobytes()
+
+
+def test_a_saved_spectrum_may_be_read_by_others(tmp_path: Path) -> None:
+    """It has the rights of any new file, not those of a secret temporary one."""
+    (tmp_path / "plain").touch()
+    SPECTRA["hypergraph"]().save(tmp_path / "spectrum")
+    rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "spectrum")]
+    assert rights[0] == rights[1]
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ModelFileError) as caught:
+        Spectrum.load(path)
+    assert isinstance(caught.value, OSError)
+    assert isinstance(caught.value, PinvGCNError)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kept", [0, 4, 8, 60, 0.5, -1])
+def test_truncated_files(kept: float, tmp_path: Path) -> None:
+    path = tmp_path / "spectrum"
+    SPECTRA["hypergraph"]().save(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content)) if isinstance(kept, float) else kept])
+    assert str(path) in refusal(path)
+
+
+def test_files_that_hold_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert "no file" in refusal(path)
+    assert "no file" in refusal(tmp_path)
+    path.write_bytes(b"point,x,y\n" * 1_000)
+    assert str(path) in refusal(path)
+    save_file({"values": np.ones(3)}, path)
+    assert "not written by pinvgcn" in refusal(path)
+    for text in ("{", "[]", "7", "null", '{"kind": "spectrum"}', '{"kind": "spectrum", "format": "new"}'):
+        save_file({"values": np.ones(3)}, path, metadata={"pinvgcn": text})
+        assert "not written by pinvgcn" in refusal(path)
+
+
+def test_another_kind_or_a_newer_format(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    SPECTRA["hypergraph"]().save(path)
+    arrays = load_file(path)
+    save_file(arrays, path, metadata={"pinvgcn": json.dumps({"kind": "model", "format": 1})})
+    message = refusal(path)
+    assert "'model'" in message
+    assert "spectrum" in message
+    save_file(arrays, path, metadata={"pinvgcn": json.dumps({"kind": "spectrum", "format": 99})})
+    assert "99" in refusal(path)
+
+
+@pytest.mark.parametrize("missing", ["values", "vectors", "extension.coefficients", "extension.weights"])
+def test_arrays_that_are_missing(missing: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    spectrum = SPECTRA["hypergraph"]()
+    spectrum.save(path)
+    arrays = load_file(path)
+    del arrays[missing]
+    description, _ = spectrum.state()
+    header = json.dumps({"kind": "spectrum", "format": 1, **description})
+    save_file(arrays, path, metadata={"pinvgcn": header})
+    assert missing.removeprefix("extension.") in refusal(path)
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    spectrum = SPECTRA["hypergraph"]()
+    with pytest.raises(ModelFileError, match="could not be written"):
+        spectrum.save(tmp_path / "no such folder" / "file")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ModelFileError, match="could not be written"):
+        spectrum.save(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_nodes_of_a_sparse_graph_cannot_be_extended() -> None:
+    spectrum = SPECTRA["sparse"]()
+    with pytest.raises(GraphError, match="own nodes only"):
+        spectrum.extend(np.ones((2, 3)))
+
+
+def test_what_it_says_of_itself() -> None:
+    spectrum = SPECTRA["hypergraph"]()
+    assert spectrum.rank == len(spectrum.values) == spectrum.vectors.shape[1]
+    assert spectrum.n_nodes == 40
+    assert spectrum.eigengap == spectrum.values[0]
+    np.testing.assert_array_equal(spectrum.basis, np.hstack([spectrum.null_vectors, spectrum.vectors]))
+    assert SPECTRA["rank-zero"]().eigengap == 1.0
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [np.ones((3, 2)), np.ones(3), np.full((2, 3), np.nan), np.ones((0, 3)), [["a", "b", "c"]]],
+    ids=["columns", "1-d", "nan", "empty", "text"],
+)
+def test_new_points_that_cannot_be_placed(nodes: object) -> None:
+    with pytest.raises(DataError):
+        SPECTRA["gaussian-dense"]().extend(nodes)
+
+
+@pytest.mark.parametrize("name", ["gaussian-dense", "gaussian-krylov", "gaussian-taylor"])
+def test_points_that_nothing_reaches(name: str) -> None:
+    spectrum = SPECTRA[name]()
+    far = NODES[name].copy()
+    far[1] = 1e4
+    with pytest.raises(DataError, match=r"1 of \d+ points are too far .* 10000"):
+        spectrum.extend(far)
