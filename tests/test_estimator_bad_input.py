@@ -66,8 +66,11 @@ SETTINGS = [
     ({"learning_rate": 0}, "learning_rate must be a positive, finite number. Got 0 instead."),
     ({"learning_rate": -0.01}, "learning_rate must be a positive, finite number. Got -0.01 instead."),
     ({"weight_decay": -1.0}, "weight_decay must be a finite number, zero or more. Got -1.0 instead."),
-    ({"scaling": "x"}, "scaling must be one of 'centre', 'none', 'standard'. Got 'x' instead."),
-    ({"scaling": None}, "scaling must be one of 'centre', 'none', 'standard'. Got None instead."),
+    ({"scaling": "x"}, "scaling must be one of 'isotropic', 'centre', 'none', 'standard'. Got 'x' instead."),
+    (
+        {"scaling": None},
+        "scaling must be one of 'isotropic', 'centre', 'none', 'standard'. Got None instead.",
+    ),
     ({"graph": "x"}, "graph must be 'gaussian', 'categorical' or a Graph. Got 'x' instead."),
     ({"graph": None}, "graph must be 'gaussian', 'categorical' or a Graph. Got None instead."),
     ({"class_weight": "x"}, "class_weight must be a dict, 'balanced' or None. Got 'x' instead."),
@@ -143,6 +146,12 @@ class TestNumbers:
         message = refusal(DataError, TABLE, Y, graph=graph)
         assert "X must be numbers. Got could not convert string to float: 'x' instead" in message
         assert "graph='categorical'" in message
+
+
+@pytest.mark.parametrize("scaling", ["isotropic", "standard"])
+def test_features_too_large_to_scale(scaling):
+    message = refusal(DataError, X, Y, features=with_value(3e200), scaling=scaling)
+    assert "must be small enough to have a mean and a spread. Got 3e+200; use larger units." in message
 
 
 class TestPoints:
@@ -290,7 +299,7 @@ class TestGraphsThatAreGiven:
 
 class TestTraining:
     def test_features_too_large(self):
-        message = refusal(TrainingError, X, Y, features=X * 1e200)
+        message = refusal(TrainingError, X, Y, features=X * 1e200, scaling="none")
         assert "in epoch 1 of 3. Lower learning_rate (now 0.01) or scale the features." in message
 
     def test_a_learning_rate_too_large(self):

@@ -197,8 +197,9 @@ def test_cross_validation_with_features(blobs):
     """scikit-learn's metadata routing carries them to fit and to score."""
     X, y = blobs
     with config_context(enable_metadata_routing=True):
-        model = quick(sigma=10.0).set_fit_request(features=True).set_score_request(features=True)
-        where = np.arange(90.0)[:, None]  # positions that say nothing of the class
+        model = quick(sigma=50.0, rank=4, scaling="standard", epochs=60)
+        model.set_fit_request(features=True).set_score_request(features=True)
+        where = np.random.default_rng(0).uniform(0, 90, size=(90, 1))  # says nothing of the class
         scores = cross_val_score(model, where, y, cv=3, params={"features": X})
     assert (scores > 0.8).all()
 

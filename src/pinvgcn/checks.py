@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from pinvgcn.errors import DataError, LabelError, ParameterError
 
 UNLABELLED = -1  # the code of a node without a label, in encoded labels and in integer labels
-UNLABELLED_AS_TEXT = ("-1", "-1.0", "nan", "<NA>")  # what numpy and pandas make of it beside text
+UNLABELLED_AS_TEXT = ("", "-1", "-1.0", "nan", "None", "<NA>")  # what numpy and pandas make of it beside text
 
 
 def _describe_positions(mask: np.ndarray, limit: int = 3) -> str:

@@ -17,7 +17,8 @@
     PinvGCNWarning               the answer stands, but know this               (a UserWarning)
     ├── RankWarning              fewer eigenvectors exist than were asked for
     ├── ToleranceWarning         an eigenpair is less accurate than was asked for
-    └── UnseenValueWarning       prediction met values that training never saw
+    ├── UnseenValueWarning       prediction met values that training never saw
+    └── ExtrapolationWarning     prediction met points far outside the training cloud
 
 Each message says what was wrong, the value received, and what to do.
 """
@@ -81,3 +82,7 @@ class ToleranceWarning(PinvGCNWarning):
 
 class UnseenValueWarning(PinvGCNWarning):
     """Prediction met values that training never saw."""
+
+
+class ExtrapolationWarning(PinvGCNWarning):
+    """Prediction met points far outside the training cloud."""

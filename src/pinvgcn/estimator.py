@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,14 +27,15 @@ from pinvgcn.checks import (
     encode_labels,
     read_labels,
 )
-from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError, TrainingError
+from pinvgcn.errors import ColumnError, DataError, LabelError, ModelFileError, ParameterError, TrainingError
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.nn import PinvConv, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers, fold
 from pinvgcn.nodes import Nodes, nodes_from_state, nodes_of
 from pinvgcn.spectra import Spectrum
 
-SCALINGS = ("centre", "none", "standard")
+SCALINGS = ("isotropic", "centre", "none", "standard")
+SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever the unit of length was
 
 
 class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
@@ -59,8 +59,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         How the spectrum is computed and how large a residual is accepted; see ``Graph.spectrum``.
     bins, missing, min_size
         "categorical": see ``Hypergraph.from_table``.
-    scaling : {"centre", "none", "standard"}
-        What is done to points and extra features before the network sees them. Tables stay 0 and 1.
+    scaling : {"isotropic", "centre", "none", "standard"}
+        What is done to points and extra features before the network sees them: "isotropic" centres them,
+        brings all coordinates by one common factor to a spread (root mean square) of 10, and each extra
+        feature by its own; "centre" keeps their units; "standard" gives each column a spread of 1. Tables
+        stay 0 and 1.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
     learning_rate, weight_decay, epochs
@@ -111,7 +114,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         bins: int = 10,
         missing: str = "ignore",
         min_size: int = 2,
-        scaling: str = "centre",
+        scaling: str = "isotropic",
         filters: Any = "three-part",
         hidden: int | Sequence[int] = 32,
         dropout: float = 0.5,
@@ -390,11 +393,24 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         shift, scale = np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
         # incidences and a given graph's own features keep their meaning: only clouds and extras are moved
         begin = 0 if nodes.kind == "gaussian" else nodes.features.shape[1]
-        if self.scaling != "none":
-            shift[begin:] = inputs[:, begin:].mean(axis=0)
-        if self.scaling == "standard":
-            spread = inputs[:, begin:].std(axis=0)
-            scale[begin:] = np.where(spread > 0, spread, 1.0)
+        largest = np.abs(inputs).max(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked right after
+            if self.scaling != "none":
+                shift[begin:] = inputs[:, begin:].mean(axis=0)
+            if self.scaling in ("standard", "isotropic"):
+                spread = inputs.std(axis=0)
+                if self.scaling == "isotropic":
+                    own = nodes.features.shape[1]
+                    spread[:own] = np.sqrt(np.mean(spread[:own] ** 2))  # one factor: shapes stay as they are
+                    spread /= SPREAD
+                # the spread of a constant column is rounding, which must not become its unit
+                rounding = len(inputs) * np.finfo(np.float64).eps * largest
+                scale[begin:] = np.where(spread <= rounding, 1.0, spread)[begin:]
+        if not (np.isfinite(shift).all() and np.isfinite(scale).all()):
+            raise DataError(
+                f"X and features must be small enough to have a mean and a spread. Got {largest.max():g}; "
+                "use larger units."
+            )
         return shift, scale
 
     def _remember_columns(self, X: Any) -> None:
@@ -455,6 +471,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         classifying its nodes.
         """
         description, arrays = load_tensors(path, "model")
+        try:
+            return cls._from_state(description, arrays)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
+
+    @classmethod
+    def _from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> PinvGCNClassifier:
         parameters = description["parameters"]
         if isinstance(parameters["class_weight"], list):
             parameters["class_weight"] = dict(parameters["class_weight"])
@@ -477,17 +500,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if description["n_features_in"] is not None:
             model.n_features_in_ = description["n_features_in"]
         weights = [torch.from_numpy(arrays[f"weights{depth}"]) for depth in range(description["depth"])]
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            model.network_ = PinvGCN(
-                model.spectrum_,
-                weights[0].shape[1],
-                weights[-1].shape[2],
-                hidden=[w.shape[2] for w in weights[:-1]],
-                dropout=model.dropout,
-                filters=model.filters,
-                generator=torch.Generator(),
-            )
+        model.network_ = PinvGCN(
+            model.spectrum_,
+            weights[0].shape[1],
+            weights[-1].shape[2],
+            hidden=[w.shape[2] for w in weights[:-1]],
+            dropout=model.dropout,
+            filters=model.filters,
+            generator=torch.Generator(),
+        )
         with torch.no_grad():
             for depth, conv in enumerate(model.network_.convs):
                 assert isinstance(conv, PinvConv)

@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
-from pinvgcn.errors import ColumnError, DataError, ParameterError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.spectra import Spectrum
+
+FAR = 4.0  # times the largest entry of an eigenvector in training: beyond, a point is an extrapolation
 
 
 class Nodes(ABC):
@@ -47,7 +49,17 @@ class CloudNodes(Nodes):
 
     def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
         points = as_points(X, "X")
-        return spectrum.extend_basis(points), points
+        V = spectrum.extend_basis(points)
+        usual = np.abs(spectrum.vectors).max(initial=0)
+        far = int((np.abs(V).max(axis=1) > FAR * usual).sum()) if usual else 0
+        if far:
+            warnings.warn(
+                f"{far} of {len(points)} points lie far outside the training cloud: nothing supports the "
+                "prediction there, and its probabilities mean little.",
+                ExtrapolationWarning,
+                stacklevel=5,
+            )
+        return V, points
 
 
 class TableNodes(Nodes):

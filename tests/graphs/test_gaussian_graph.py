@@ -40,7 +40,9 @@ def check(spectrum: Spectrum, A: np.ndarray) -> None:
     true_residuals = residuals(N, spectrum.values, spectrum.vectors)
     np.testing.assert_allclose(spectrum.residuals, true_residuals, rtol=1e-3, atol=1e-9)
     worst = max(true_residuals.max(initial=0), 1e-11)
-    np.testing.assert_allclose(spectrum.values, lam[k : k + r], rtol=0, atol=1e-10 + 100 * worst**2)
+    excess = spectrum.values - lam[k : k + r]  # a Rayleigh quotient is never too small
+    assert excess.min(initial=0) > -1e-10
+    assert excess.max(initial=0) < 1e-10 + worst
     assert (np.diff(spectrum.values) >= 0).all()
     root = np.sqrt(A.sum(axis=1))
     if k == 1:
@@ -271,7 +273,7 @@ def test_pairs_that_miss_the_tolerance_are_announced() -> None:
     """Without loops and with a large σ the high pairs are noise that no function of position follows."""
     graph = GaussianGraph(cloud(500, 2), 6.0)
     with pytest.warns(ToleranceWarning, match="miss the tolerance 1e-14") as caught:
-        spectrum = graph.spectrum(5, solver="taylor", tolerance=1e-14)
+        spectrum = graph.spectrum(12, solver="krylov", tolerance=1e-14)
     assert caught[0].filename == __file__
     N = normalised(gaussian_adjacency(cloud(500, 2), 6.0, 0.0))
     np.testing.assert_allclose(

@@ -56,7 +56,7 @@ class GaussianGraph(Graph):
     """
 
     def __init__(self, points: Any, sigma: float | str = "auto", *, loops: float = 0.0) -> None:
-        self.points = as_points(points)
+        self.points = as_points(points).copy()  # what the graph was made from, whatever happens to the array
         if len(self.points) < 2:
             raise DataError(
                 f"A graph needs at least 2 points. Got n_samples={len(self.points)} (1 sample) instead."
@@ -197,7 +197,8 @@ class GaussianGraph(Graph):
             find = partial(krylov_spectrum, self._operator(kernel), **options)
         spectrum = self._beyond_null_vectors(find, wanted)
         if solver != "dense":
-            advice = "they are noise at single nodes. Use loops=1, a smaller rank or solver='dense'"
+            noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
+            advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
             warn_if_inaccurate(tolerance, spectrum, advice)
         pieces = spectrum.null_vectors.shape[1]
         where = f"{self.n_nodes} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"

@@ -25,7 +25,7 @@ from pinvgcn.graphs.base import (
 )
 from pinvgcn.graphs.table import TableEncoder
 from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
-from pinvgcn.spectra.spectrum import orient
+from pinvgcn.spectra.spectrum import count_zeros, orient
 
 SOLVERS = ("auto", "krylov", "dense")
 DENSE_SIDE = 3_000  # the smaller side of H̃ up to which its Gram matrix is solved whole
@@ -48,7 +48,7 @@ class Hypergraph(Graph):
 
     encoder: TableEncoder | None = None
 
-    def __init__(self, incidence: Any, *, weights: Any = None) -> None:
+    def __init__(self, incidence: Any, weights: Any = None) -> None:
         H = as_sparse(incidence, "incidence")
         self.incidence = H
         self.n_nodes, edges = H.shape
@@ -62,7 +62,11 @@ class Hypergraph(Graph):
             bad = self.weights[~(np.isfinite(self.weights) & (self.weights > 0))][0]
             raise GraphError(f"weights must be positive and finite. Got {bad:g} instead.")
         self._degrees = H @ self.weights
-        check_no_isolated(self._degrees, 0.0, "they belong to no hyperedge: remove them or lower min_size")
+        check_no_isolated(
+            self._degrees,
+            0.0,
+            "they belong to no hyperedge: remove them, or give them a value that other rows have",
+        )
         self._sizes = np.asarray(H.sum(axis=0)).ravel()  # B
         if not (self._sizes > 0).all():
             empty = int(np.flatnonzero(self._sizes <= 0)[0])
@@ -208,4 +212,8 @@ class Hypergraph(Graph):
         mu = np.einsum("ij,ij->j", U, NU)
         residuals = np.linalg.norm(NU - U * mu, axis=0)
         extension = IncidenceExtension(self.weights, coefficients)
-        return Spectrum(V[:, :k].copy(), 1 - mu, U.copy(), residuals, solver, extension)
+        zeros = count_zeros(1 - mu)
+        k += zeros
+        return Spectrum(
+            V[:, :k].copy(), 1 - mu[zeros:], V[:, k:].copy(), residuals[zeros:], solver, extension
+        )

@@ -23,7 +23,7 @@ from pinvgcn.graphs.base import (
     warn_if_short,
 )
 from pinvgcn.spectra import Spectrum, dense_eigenpairs, heat_eigenpairs
-from pinvgcn.spectra.spectrum import orient
+from pinvgcn.spectra.spectrum import count_zeros, orient
 
 SOLVERS = ("auto", "krylov", "dense")
 
@@ -40,7 +40,7 @@ class SparseGraph(Graph):
         diagonal as it is.
     """
 
-    def __init__(self, adjacency: Any, *, loops: float | str = 0.0) -> None:
+    def __init__(self, adjacency: Any, loops: float | str = 0.0) -> None:
         A = _as_adjacency(adjacency)
         if isinstance(loops, str):
             check_choice("loops", loops, ("keep",))
@@ -68,6 +68,7 @@ class SparseGraph(Graph):
                 "edge_index must be whole numbers of shape (2, edges). "
                 f"Got shape {edges.shape} and dtype {edges.dtype} instead."
             )
+        edges = edges.astype(np.int64)
         count = int(edges.max(initial=-1)) + 1 if n_nodes is None else check_count("n_nodes", n_nodes)
         if edges.size and (edges.min() < 0 or edges.max() >= count):
             raise GraphError(
@@ -139,6 +140,8 @@ class SparseGraph(Graph):
             mu, U = found.values, found.vectors
         U = U * orient(U)
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
+        zeros = count_zeros(1 - mu)
+        null, mu, U, residuals = np.hstack([null, U[:, :zeros]]), mu[zeros:], U[:, zeros:], residuals[zeros:]
         spectrum = Spectrum(null, 1 - mu, U, residuals, solver)
         if solver == "krylov":
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")

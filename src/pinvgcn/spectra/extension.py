@@ -136,13 +136,21 @@ class IncidenceExtension(Extension):
     coefficients: np.ndarray  # Z: (|E|, k + r)
 
     def __call__(self, nodes: Any) -> np.ndarray:
-        rows = sp.csr_array(nodes, dtype=np.float64)
         edges = len(self.weights)
-        if rows.shape[1] != edges:
+        try:
+            rows = sp.csr_array(nodes if sp.issparse(nodes) else np.asarray(nodes, dtype=float), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"new rows must be incidences, as of graph.encoder.transform(table)[0]. Got {error} instead."
+            ) from None
+        if rows.ndim != 2 or rows.shape[1] != edges:
             raise DataError(
                 f"new rows must have an entry for each of the {edges} hyperedges of training. "
-                f"Got {rows.shape[1]} columns instead."
+                f"Got shape {rows.shape} instead."
             )
+        if not (np.isfinite(rows.data).all() and (rows.data >= 0).all()):
+            bad = rows.data[~(np.isfinite(rows.data) & (rows.data >= 0))][0]
+            raise DataError(f"new rows must be finite and zero or more. Got {bad} instead.")
         degrees = rows @ self.weights
         if (degrees <= 0).any():
             raise DataError(

@@ -35,10 +35,10 @@ def heat_eigenpairs(
     """The ``rank`` largest eigenpairs of P N P, P = I − QQᵀ with Q = ``deflate`` (n, k).
 
     The eigenvalues of N must lie in [−1, 1]. ``neighbours`` is the mean number of entries in a row of N:
-    t is such that the products of a vector cost about as much as its orthogonalisation. Pairs have
-    converged when |N u − μ u| ≤ ``tolerance``.
+    t is such that the products of a vector cost about as much as its orthogonalisation, here and in the
+    restarts that it saves. Pairs have converged when |N u − μ u| ≤ ``tolerance``.
     """
-    affordable = (space_size(rank) + deflate.shape[1]) / neighbours  # products a vector
+    affordable = 4 * (space_size(rank) + deflate.shape[1]) / neighbours  # products a vector
     time = min(LONGEST, -(affordable**2) / (2 * math.log(SERIES)))
     if time < 1 or fills_space(n - deflate.shape[1], rank):
         return krylov_eigenpairs(

@@ -211,6 +211,8 @@ def _finish(
     values = 1 - theta
     # further components, within rounding: a Rayleigh quotient is as exact as its residual squared
     null = 1 + int((values <= np.maximum(max(1e-12, operator.noise), 10 * residuals**2)).sum())
+    if null > 1:
+        transform[:, :null] = transform[:, :null] @ _separate(functions @ transform[:, :null])
     basis = functions @ transform
     return Spectrum(
         basis[:, :null],
@@ -220,6 +222,17 @@ def _finish(
         solver,
         replace(extension, transform=transform),
     )
+
+
+def _separate(null: np.ndarray) -> np.ndarray:
+    """The rotation (k, k) after which each null vector lives on one piece, and is positive there.
+
+    Nodes of one piece have parallel rows in any basis of the null space, those of two pieces orthogonal ones:
+    a pivoted QR finds a node of each.
+    """
+    _, _, nodes = scipy.linalg.qr(null.T, mode="economic", pivoting=True)
+    rotation, R = np.linalg.qr(null[nodes[: null.shape[1]]].T)
+    return rotation * np.sign(np.diag(R))
 
 
 def _ritz(operator: KernelOperator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

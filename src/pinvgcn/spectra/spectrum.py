@@ -12,6 +12,8 @@ from pinvgcn.errors import GraphError, ModelFileError
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.spectra.extension import Extension, extension_from_state
 
+ZERO = 1e-12  # eigenvalues at or below this are null
+
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
@@ -124,6 +126,11 @@ class Spectrum:
             return cls.from_state(description, arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
+
+
+def count_zeros(values: np.ndarray) -> int:
+    """How many of these ascending eigenvalues are 0 within rounding: pieces that hardly touch."""
+    return int((values <= ZERO).sum())
 
 
 def orient(vectors: np.ndarray) -> np.ndarray:
