@@ -249,7 +249,7 @@ class TestTables:
         frame.loc[7, "b"] = None
         message = refusal(GraphError, frame, Y, graph="categorical")
         assert "Got 1 isolated node (first: node 7)" in message
-        assert "lower min_size" in message
+        assert "give them a value that other rows have" in message
 
     def test_infinity(self):
         frame = TABLE.assign(b=np.where(Y == 0, np.inf, 1.0))

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs, make_moons
 
 from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, SparseGraph
 from pinvgcn.datasets import load_dataset, random_split
-from pinvgcn.errors import ColumnError, DataError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, UnseenValueWarning
 from pinvgcn.graphs.gaussian import SOLVERS
 
 AGREEMENT = 1e-8  # of probabilities; 1e-4 is what is asked for
@@ -140,6 +140,7 @@ class TestTrainingRows:
 
 
 class TestNewRows:
+    @pytest.mark.filterwarnings("ignore::pinvgcn.errors.ExtrapolationWarning")  # one point at the rim
     def test_points_of_blobs(self):
         X, y = make_blobs(500, centers=4, random_state=0, cluster_std=0.7)
         labels = random_split(y[:250], per_class=5, random_state=0)
@@ -179,6 +180,24 @@ class TestNewRows:
             inductive = np.mean(model.predict(mushroom.X.iloc[new]) == mushroom.y[new])
         assert transductive > 0.88
         assert inductive == pytest.approx(transductive, abs=0.02)
+
+    @pytest.mark.parametrize(("rank", "distance"), [(10, 30.0), (10, 60.0), (10, 80.0), (3, 45.0), (3, 80.0)])
+    def test_a_point_outside_the_cloud_is_said(self, rank, distance):
+        """Also where the eigenvectors have grown and died out again."""
+        X, _, labels = cloud(300)
+        model = PinvGCNClassifier(sigma=20.0, rank=rank, epochs=5).fit(X, labels)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict(X)
+            model.predict((X + X[::-1]) / 2)  # between points of the cloud
+        outside = X[:4].copy()
+        outside[3] = X.mean(axis=0)
+        outside[3, 0] += distance
+        with pytest.warns(
+            ExtrapolationWarning, match="1 of 4 points lie far outside the training cloud"
+        ) as said:
+            model.predict(outside)
+        assert said[0].filename == __file__
 
     def test_a_point_far_from_all_is_an_error(self):
         X, _, labels = cloud(200)

@@ -18,7 +18,7 @@ from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, Paramet
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.spectra import Spectrum
 
-FAR = 4.0  # times the largest entry of an eigenvector in training: beyond, a point is an extrapolation
+FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
 
 
 class Nodes(ABC):
@@ -50,16 +50,26 @@ class CloudNodes(Nodes):
     def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)
-        usual = np.abs(spectrum.vectors).max(initial=0)
-        far = int((np.abs(V).max(axis=1) > FAR * usual).sum()) if usual else 0
+        far = _count_far(V, spectrum)
         if far:
             warnings.warn(
                 f"{far} of {len(points)} points lie far outside the training cloud: nothing supports the "
                 "prediction there, and its probabilities mean little.",
                 ExtrapolationWarning,
-                stacklevel=5,
+                stacklevel=4,  # the caller of predict
             )
         return V, points
+
+
+def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
+    """How many points with basis values V (m, k + r) lie outside: away from the cloud eigenvectors first grow
+    beyond what they are in it, and then die out with √degree, of which the null vectors are made."""
+    k = spectrum.null_vectors.shape[1]
+    largest = np.abs(spectrum.vectors).max() if spectrum.rank else np.inf
+    smallest = np.linalg.norm(spectrum.null_vectors, axis=1).min()
+    grown = np.abs(V).max(axis=1) > FAR * largest
+    lost = np.linalg.norm(V[:, :k], axis=1) < smallest / FAR
+    return int((grown | lost).sum())
 
 
 class TableNodes(Nodes):

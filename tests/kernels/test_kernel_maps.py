@@ -11,7 +11,7 @@ import pytest
 from oracles import gaussian_kernel
 from pinvgcn.kernels import ExactKernel, FourierKernel, Kernel, TaylorKernel, kernel_from_state
 
-EXTENT = np.array([3.0, 1.0, 2.0])
+EXTENT = np.array([2.0, 0.5, 1.0])
 
 
 def cloud(n: int, dimension: int, seed: int = 0) -> np.ndarray:
@@ -42,14 +42,14 @@ every_map = pytest.mark.parametrize("make", MAPS.values(), ids=MAPS)
 def test_fourier_keeps_its_precision_inside_and_in_the_margin(
     dimension: int, sigma: float, precision: float
 ) -> None:
-    sources = cloud(40, dimension)
+    sources = cloud(15, dimension)
     kernel = FourierKernel.over(sources, sigma, precision)
     np.testing.assert_allclose(
         values(kernel, sources, sources), gaussian_kernel(sources, sources, sigma), rtol=0, atol=3 * precision
     )
     rng = np.random.default_rng(1)
-    around = EXTENT[:dimension] / 2 + rng.choice([-1, 1], (60, dimension)) * (
-        EXTENT[:dimension] / 2 + kernel.margin * rng.random((60, dimension))
+    around = EXTENT[:dimension] / 2 + rng.choice([-1, 1], (30, dimension)) * (
+        EXTENT[:dimension] / 2 + kernel.margin * rng.random((30, dimension))
     )
     around[0] = EXTENT[:dimension] + 0.999 * kernel.margin
     assert kernel.inside(around).all()
@@ -110,7 +110,7 @@ def test_taylor_knows_where_it_ends(dimension: int) -> None:
 
 
 @every_map
-@pytest.mark.parametrize("columns", [1, 2, 7, 16, 35])
+@pytest.mark.parametrize("columns", [1, 2, 7, 35])
 def test_product_sums_over_all_pairs(make: Make, columns: int) -> None:
     points = cloud(60, 3)
     weights = np.random.default_rng(3).normal(size=(60, columns))

@@ -127,7 +127,7 @@ def test_rows_that_cannot_be_placed() -> None:
     rows[1] = 0
     with pytest.raises(DataError, match=r"1 of 3 rows have no value .* row 1"):
         spectrum.extend(rows)
-    with pytest.raises(DataError, match=r"each of the 12 hyperedges .* 5 columns"):
+    with pytest.raises(DataError, match=r"each of the 12 hyperedges .* shape \(2, 5\)"):
         spectrum.extend(np.ones((2, 5)))
 
 

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import departure, eigenpairs, sine
 from pinvgcn.spectra import dense_eigenpairs, heat_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.heat import _heat
 from pinvgcn.spectra.krylov import BLOCK, KrylovResult, space_size
-
-NOTHING = np.zeros((0, 0))
 
 
 def symmetric(spectrum: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -66,9 +64,10 @@ def check(
             assert sine(U[:, :rank], found.vectors) < 10 * max(true_residuals.max() / gap, 1e-12)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 25), st.sampled_from([0, 1, 7]))
+@settings(max_examples=12)
+@given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([0, 1, 7]))
 def test_random_matrices_with_deflation(seed: int, rank: int, k: int) -> None:
-    n = 260
+    n = 200
     matrix = symmetric(np.random.default_rng(seed).uniform(-1, 1, n), seed)
     deflate = some_vectors(n, k, seed)
     found = krylov(matrix, rank, deflate=deflate)
@@ -86,7 +85,7 @@ def test_deflated_eigenvectors_are_not_found_again() -> None:
 
 def test_restarts() -> None:
     """A spectrum without gaps: one Krylov space of the largest size is far from enough."""
-    n, rank = 900, 20
+    n, rank = 600, 20
     matrix = symmetric(np.linspace(-1, 1, n) ** 3)
     found = krylov(matrix, rank, tolerance=1e-8)
     assert found.products > 3 * space_size(rank)
@@ -97,7 +96,7 @@ def test_restarts() -> None:
 @pytest.mark.parametrize("multiplicity", [3, BLOCK, BLOCK + 1, 5 * BLOCK])
 def test_multiple_eigenvalues(multiplicity: int) -> None:
     """A block Krylov space holds at most BLOCK vectors of an eigenvalue; the others must be found too."""
-    n, rank = 800, 40
+    n, rank = 500, 40
     spectrum = np.concatenate([np.full(multiplicity, 0.9), np.full(multiplicity, 0.7), [0.95, 0.8]])
     spectrum = np.concatenate([spectrum, np.random.default_rng(2).uniform(-1, 0.5, n - len(spectrum))])
     matrix = symmetric(spectrum)
@@ -108,7 +107,7 @@ def test_multiple_eigenvalues(multiplicity: int) -> None:
 
 def test_a_matrix_with_few_eigenvalues() -> None:
     """The Krylov space is exhausted at once, and the iteration goes on in the rest of the space."""
-    n = 500
+    n = 400
     spectrum = np.repeat([1.0, 0.5, -0.25, 0.0], n // 4)
     found = krylov(symmetric(spectrum), 60)
     np.testing.assert_allclose(found.values, 1.0, atol=1e-12)
@@ -135,7 +134,7 @@ def test_rank_near_the_dimension(n: int, rank: int, k: int) -> None:
 
 
 def test_warm_start_saves_products_and_changes_nothing() -> None:
-    n, rank = 600, 10
+    n, rank = 400, 10
     matrix = symmetric(np.linspace(-1, 1, n) ** 3)
     cold = krylov(matrix, rank)
     _, U = eigenpairs(matrix)
@@ -151,7 +150,7 @@ def test_warm_start_saves_products_and_changes_nothing() -> None:
 
 
 def test_what_has_not_converged_says_so() -> None:
-    matrix = symmetric(np.linspace(-1, 1, 900) ** 3)
+    matrix = symmetric(np.linspace(-1, 1, 500) ** 3)
     found = krylov(matrix, 20, tolerance=1e-12, max_products=150)
     assert not found.converged.all()
     product = matrix @ found.vectors
@@ -198,10 +197,10 @@ def sparse_normalised(n: int, degree: float, seed: int) -> sp.csr_array:
     return sp.csr_array(scale @ A @ scale)
 
 
-@pytest.mark.parametrize(("degree", "rank"), [(2, 10), (2, 150), (6, 3), (6, 60), (60, 10)])
+@pytest.mark.parametrize(("degree", "rank"), [(2, 10), (2, 120), (6, 3), (6, 60), (60, 10)])
 def test_heat_eigenpairs(degree: float, rank: int) -> None:
-    """Long and short times, one that must be shortened (rank 150), and graphs too dense for any."""
-    n = 1_000
+    """Long and short times, one that must be shortened (rank 120), and graphs too dense for any."""
+    n = 700
     N = sparse_normalised(n, degree, seed=rank)
     _, U = eigenpairs(N.toarray())
     found = heat_eigenpairs(

@@ -29,10 +29,8 @@ def save_tensors(
     header = {"pinvgcn": json.dumps({"kind": kind, "format": FORMAT, **description})}
     plain = {}
     for name, array in arrays.items():
-        if np.iscomplexobj(array):
-            plain[_COMPLEX + name] = np.stack([array.real, array.imag])
-        else:
-            plain[name] = np.asarray(array, order="C")
+        key, parts = (_COMPLEX + name, [array.real, array.imag]) if np.iscomplexobj(array) else (name, array)
+        plain[key] = np.array(parts, order="C")  # safetensors writes memory as it lies
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         temporary.write_bytes(save(plain, metadata=header))  # save_file would hide it from other users
