@@ -12,7 +12,6 @@ labels = random_split(street.y[seen], per_class=20, random_state=0)  # -1 where 
 model = PinvGCNClassifier().fit(street.X[seen], labels)
 unlabelled = labels == -1
 print(f"sigma {model.graph_.sigma:.1f}, {model.spectrum_.rank} eigenvectors by {model.spectrum_.solver}")
-print(
-    f"unlabelled points of the scan: {np.mean(model.transduction_[unlabelled] == street.y[seen][unlabelled]):.1%}"
-)
+right = model.transduction_ == street.y[seen]
+print(f"unlabelled points of the scan: {right[unlabelled].mean():.1%}")
 print(f"points never seen:             {model.score(street.X[~seen], street.y[~seen]):.1%}")
