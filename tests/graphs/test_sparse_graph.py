@@ -188,6 +188,21 @@ def test_stored_zeros_are_no_edges() -> None:
         assert spectrum.values.min() > 0.5
 
 
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+def test_pieces_that_hardly_touch(solver: str) -> None:
+    """λ = 1e-16 is 0 within rounding: another null vector, and the rank that was asked for besides."""
+    A, member = scattered([random_adjacency(n, 3, seed=n) for n in (120, 130)])
+    i, j = np.flatnonzero(member == 0)[0], np.flatnonzero(member == 1)[0]
+    A[i, j] = A[j, i] = 1e-15
+    spectrum = SparseGraph(A).spectrum(6, solver=solver)
+    assert spectrum.null_vectors.shape[1] == 2
+    assert spectrum.rank == 6
+    expected = np.sqrt(A.sum(axis=1))[:, None] * (member[:, None] == np.arange(2))
+    assert sine(expected / np.linalg.norm(expected, axis=0), spectrum.null_vectors) < 1e-6
+    np.testing.assert_allclose(spectrum.values, 1 - eigenpairs(normalised(A))[0][2:8], rtol=0, atol=1e-9)
+    assert departure(spectrum.basis) < 1e-8
+
+
 def test_ranks_that_do_not_exist() -> None:
     A, _ = scattered([random_adjacency(n, 3, seed=n) for n in (10, 12)])
     with pytest.warns(RankWarning, match="rank=21 was asked for and 20 eigenvectors exist") as caught:

@@ -120,28 +120,31 @@ class SparseGraph(Graph):
         check_choice("solver", solver, SOLVERS)
         check_positive("tolerance", tolerance)
         null, _ = component_null_vectors(self.adjacency, self._degrees)
-        wanted = resolve_rank(rank, 100, self.n_nodes - null.shape[1])
         if solver == "auto":
             solver = "dense" if self.n_nodes <= DENSE_NODES else "krylov"
-        if wanted == 0:
-            mu, U = np.zeros(0), np.zeros((self.n_nodes, 0))
-        elif solver == "dense":
-            mu, U = dense_eigenpairs(self._normalized.toarray(), wanted, deflate=null)
-        else:
-            found = heat_eigenpairs(
-                self._normalized.__matmul__,
-                self.n_nodes,
-                wanted,
-                deflate=null,
-                tolerance=tolerance,
-                neighbours=self._normalized.nnz / self.n_nodes,
-                random_state=random_state,
-            )
-            mu, U = found.values, found.vectors
-        U = U * orient(U)
+        while True:
+            wanted = resolve_rank(rank, 100, self.n_nodes - null.shape[1])
+            if wanted == 0:
+                mu, U = np.zeros(0), np.zeros((self.n_nodes, 0))
+            elif solver == "dense":
+                mu, U = dense_eigenpairs(self._normalized.toarray(), wanted, deflate=null)
+            else:
+                found = heat_eigenpairs(
+                    self._normalized.__matmul__,
+                    self.n_nodes,
+                    wanted,
+                    deflate=null,
+                    tolerance=tolerance,
+                    neighbours=self._normalized.nnz / self.n_nodes,
+                    random_state=random_state,
+                )
+                mu, U = found.values, found.vectors
+            U = U * orient(U)
+            zeros = count_zeros(1 - mu)
+            if not zeros:
+                break
+            null = np.hstack([null, U[:, :zeros]])  # pieces that hardly touch: find the rank beside them
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
-        zeros = count_zeros(1 - mu)
-        null, mu, U, residuals = np.hstack([null, U[:, :zeros]]), mu[zeros:], U[:, zeros:], residuals[zeros:]
         spectrum = Spectrum(null, 1 - mu, U, residuals, solver)
         if solver == "krylov":
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
