@@ -68,7 +68,8 @@ class GaussianGraph(Graph):
                 f"Got {largest:g} instead; is it a mark for missing data?"
             )
         if isinstance(sigma, str):
-            check_choice("sigma", sigma, ("auto",))
+            if sigma != "auto":
+                raise ParameterError(f"sigma must be a positive number or 'auto'. Got {sigma!r} instead.")
             self.sigma = automatic_sigma(self.points)
         else:
             self.sigma = check_positive("sigma", sigma)
@@ -202,6 +203,8 @@ class GaussianGraph(Graph):
             warn_if_inaccurate(tolerance, spectrum, advice)
         pieces = spectrum.null_vectors.shape[1]
         where = f"{self.n_nodes} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
+        if spectrum.rank + pieces == self.n_nodes:
+            return warn_if_short(rank, spectrum, f"{where} have no more")
         why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
         return warn_if_short(rank, spectrum, why)
 
