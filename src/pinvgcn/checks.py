@@ -158,7 +158,7 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
     if disguised:
         raise LabelError(
             f"Unlabelled rows beside text labels must be None. Got the text {disguised[0]!r} instead; "
-            f"replace it, as with y.replace({disguised[0]!r}, None), or keep None and text apart with dtype=object."
+            f"replace it, as with y.replace({disguised[0]!r}, None), or with dtype=object."
         )
     missing = [category for category in announced if category not in set(classes.tolist())]
     if missing:
