@@ -55,6 +55,8 @@ def test_interrupting_the_demo_is_one_line_and_130(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
         text=True,
+        # a test run in the background ignores Ctrl-C, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
     try:

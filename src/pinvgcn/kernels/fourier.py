@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import finufft
@@ -79,24 +82,39 @@ class FourierKernel(Kernel):
         scaled = (points - self.centre) * (2 * math.pi / self.periods)
         return [np.ascontiguousarray(axis) for axis in scaled.T]
 
-    def _transform(self, kind: int, columns: int) -> finufft.Plan:
-        """A plan whose result does not depend on the number of threads.
+    def _transform(
+        self, kind: int, points: np.ndarray, given: np.ndarray, finish: Callable[[slice, np.ndarray], None]
+    ) -> None:
+        """A type-1 or type-2 transform of each row of ``given``; ``finish`` gets the rows and their results.
 
-        Each thread takes whole columns: threads that spread one column together would add in an
-        order that changes from run to run.
+        Each transform runs on one thread, and threads share the rows out: threads that spread one row
+        together would add in an order that changes from run to run, and with it the last bits.
         """
-        return finufft.Plan(
-            kind,
-            self._weights.shape,
-            n_trans=columns,
-            eps=max(0.1 * self.precision, 1e-14),
-            isign=-1 if kind == 1 else 1,
-            dtype="complex128",
-            upsampfac=2.0,
-            spread_thread=2,
-            nthreads=0 if columns > 1 else 1,
-            showwarn=0,
-        )
+        angles = self._angles(points)
+        threads = _threads()
+        size = max(1, min(COLUMNS_AT_A_TIME // 2, -(-len(given) // threads)))
+
+        def work(start: int) -> None:
+            rows = slice(start, min(start + size, len(given)))
+            plan = finufft.Plan(
+                kind,
+                self._weights.shape,
+                n_trans=rows.stop - rows.start,
+                eps=max(0.1 * self.precision, 1e-14),
+                isign=-1 if kind == 1 else 1,
+                dtype="complex128",
+                upsampfac=2.0,
+                nthreads=1,
+                showwarn=0,
+            )
+            plan.setpts(*angles)
+            shape = self._weights.shape if kind == 1 else (len(points),)
+            values = plan.execute(np.ascontiguousarray(given[rows]))
+            finish(rows, values.reshape(rows.stop - rows.start, *shape))
+
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(work, range(0, len(given), size)):
+                pass
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """b_k Σ_j e^{−2πi k·x_j/P} (w_{j,2q} + i w_{j,2q+1}): (⌈q/2⌉, modes…).
@@ -105,25 +123,21 @@ class FourierKernel(Kernel):
         first as real and the second as imaginary part.
         """
         packed = _pack(weights)  # (q/2, n)
-        angles = self._angles(points)
         result = np.empty((len(packed), *self._weights.shape), dtype=np.complex128)
-        for start in range(0, len(packed), COLUMNS_AT_A_TIME // 2):
-            batch = packed[start : start + COLUMNS_AT_A_TIME // 2]
-            plan = self._transform(1, len(batch))
-            plan.setpts(*angles)
-            result[start : start + len(batch)] = plan.execute(batch).reshape(len(batch), *self._weights.shape)
-        result *= self._weights
+
+        def finish(rows: slice, values: np.ndarray) -> None:
+            np.multiply(values, self._weights, out=result[rows])
+
+        self._transform(1, points, packed, finish)
         return result
 
     def evaluate(self, points: np.ndarray, coefficients: np.ndarray, columns: int) -> np.ndarray:
-        angles = self._angles(points)
         result = np.empty((len(points), columns))
-        for start in range(0, len(coefficients), COLUMNS_AT_A_TIME // 2):
-            batch = np.ascontiguousarray(coefficients[start : start + COLUMNS_AT_A_TIME // 2])
-            plan = self._transform(2, len(batch))
-            plan.setpts(*angles)
-            values = plan.execute(batch).reshape(len(batch), len(points))
-            _unpack(values, result[:, 2 * start : 2 * start + 2 * len(batch)])
+
+        def finish(rows: slice, values: np.ndarray) -> None:
+            _unpack(values, result[:, 2 * rows.start : 2 * rows.stop])
+
+        self._transform(2, points, coefficients, finish)
         return result
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -150,3 +164,9 @@ def _unpack(packed: np.ndarray, columns: np.ndarray) -> None:
     """The inverse of ``_pack``, into ``columns`` (n, q)."""
     columns[:, 0::2] = packed.real.T
     columns[:, 1::2] = packed.imag[: columns.shape[1] // 2].T
+
+
+def _threads() -> int:
+    """OMP_NUM_THREADS, or the cores that this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdecimal() and int(asked) else os.cpu_count() or 1
