@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from pinvgcn.datasets import Dataset, dataset_info, load_dataset
 
@@ -21,6 +22,13 @@ if "PINVGCN_DATA" not in os.environ and SHARED_DATA.is_dir():
 # The same examples in every run, and no clock: the machines that run this are shared.
 settings.register_profile("pinvgcn", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("pinvgcn")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_for_small_matrices() -> Iterator[None]:
+    """BLAS threads that wait for each other on a busy machine make small products fifteen times slower."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture(scope="session")
