@@ -26,7 +26,7 @@ settings.load_profile("pinvgcn")
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread_for_small_matrices() -> Iterator[None]:
-    """BLAS threads that wait for each other on a busy machine make small products fifteen times slower."""
+    """BLAS threads that wait for each other on a busy machine make small products many times slower."""
     with threadpool_limits(1, user_api="blas"):
         yield
 

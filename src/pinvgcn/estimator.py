@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,9 +28,10 @@ from pinvgcn.checks import (
 )
 from pinvgcn.errors import ColumnError, DataError, LabelError, ModelFileError, ParameterError, TrainingError
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.nn import PinvConv, PinvGCN, TrainingSettings, train
-from pinvgcn.nn.nodewise import NodeLayer, apply_layers, fold
-from pinvgcn.nodes import Nodes, nodes_from_state, nodes_of
+from pinvgcn.model_file import model_state, restore_model, saved_parameters
+from pinvgcn.nn import PinvGCN, TrainingSettings, train
+from pinvgcn.nn.nodewise import apply_layers, fold
+from pinvgcn.nodes import Nodes, nodes_of
 from pinvgcn.spectra import Spectrum
 
 SCALINGS = ("isotropic", "centre", "none", "standard")
@@ -63,7 +63,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         What is done to points and extra features before the network sees them: "isotropic" centres them,
         brings all coordinates by one common factor to a spread (root mean square) of 10, and each extra
         feature by its own; "centre" keeps their units; "standard" gives each column a spread of 1. Tables
-        stay 0 and 1.
+        stay 0 and 1, and the features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
     learning_rate, weight_decay, epochs
@@ -429,39 +429,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a safetensors file (docs/file-format.md)."""
         check_is_fitted(self, "classes_")
-        spectrum, arrays = self.spectrum_.state()
-        arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
-        for depth, layer in enumerate(self._layers):
-            arrays |= {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
-        for depth, conv in enumerate(self.network_.convs):
-            assert isinstance(conv, PinvConv)
-            arrays[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
-            arrays[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
-        arrays |= {
-            "shift": self._shift,
-            "scale": self._scale,
-            "transduction_proba": self.transduction_proba_,
-            "loss_curve": np.array(self.loss_curve_),
-        }
-        parameters = self.get_params(deep=False)
-        if self._nodes.kind == "given":
-            parameters["graph"] = None
-            arrays["features"] = self._nodes.features
-        if isinstance(self.class_weight, dict):  # JSON would make text of its keys
-            parameters["class_weight"] = list(self.class_weight.items())
-        description = {
-            "parameters": {name: _plain(name, value) for name, value in parameters.items()},
-            "classes": _plain("classes_", self.classes_),
-            "classes_dtype": self.classes_.dtype.str if self.classes_.dtype != object else "object",
-            "nodes": {"kind": self._nodes.kind, **self._nodes.state()},
-            "spectrum": spectrum,
-            "depth": len(self._layers),
-            "columns": getattr(self, "feature_names_in_", np.array([])).tolist(),
-            "n_features_in": getattr(self, "n_features_in_", None),
-            "n_extra": self._n_extra,
-            "timings": self.timings_,
-        }
-        save_tensors(path, "model", description, arrays)
+        save_tensors(path, "model", *model_state(self))
 
     @classmethod
     def load(cls, path: str | Path) -> PinvGCNClassifier:
@@ -472,63 +440,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         """
         description, arrays = load_tensors(path, "model")
         try:
-            return cls._from_state(description, arrays)
+            model = cls(**saved_parameters(description))
+            restore_model(model, description, arrays)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
-
-    @classmethod
-    def _from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> PinvGCNClassifier:
-        parameters = description["parameters"]
-        if isinstance(parameters["class_weight"], list):
-            parameters["class_weight"] = dict(parameters["class_weight"])
-        model = cls(**parameters)
-        prefix = "spectrum."
-        mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-        model.spectrum_ = Spectrum.from_state(description["spectrum"], mine)
-        model.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
-        model._layers = tuple(
-            NodeLayer(*(arrays[f"layer{depth}.{name}"] for name in NodeLayer._fields))
-            for depth in range(description["depth"])
-        )
-        model._nodes = nodes_from_state(description["nodes"]["kind"], description["nodes"])
-        if "features" in arrays:
-            model._nodes.features = arrays["features"]
-        model._shift, model._scale = arrays["shift"], arrays["scale"]
-        model._n_extra = description["n_extra"]
-        if description["columns"]:
-            model.feature_names_in_ = np.array(description["columns"], dtype=object)
-        if description["n_features_in"] is not None:
-            model.n_features_in_ = description["n_features_in"]
-        weights = [torch.from_numpy(arrays[f"weights{depth}"]) for depth in range(description["depth"])]
-        model.network_ = PinvGCN(
-            model.spectrum_,
-            weights[0].shape[1],
-            weights[-1].shape[2],
-            hidden=[w.shape[2] for w in weights[:-1]],
-            dropout=model.dropout,
-            filters=model.filters,
-            generator=torch.Generator(),
-        )
-        with torch.no_grad():
-            for depth, conv in enumerate(model.network_.convs):
-                assert isinstance(conv, PinvConv)
-                conv.weights.copy_(weights[depth])
-                conv.bias.copy_(torch.from_numpy(arrays[f"bias{depth}"]))
-        model.network_.eval()
-        model.transduction_proba_ = arrays["transduction_proba"]
-        model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
-        model.loss_curve_ = arrays["loss_curve"].tolist()
-        model.n_iter_ = len(model.loss_curve_)
-        model.timings_ = description["timings"]
         return model
-
-
-def _plain(name: str, value: Any) -> Any:
-    """A parameter in the types that JSON keeps; numpy's numbers and arrays become Python's."""
-    try:
-        return json.loads(json.dumps(value, default=lambda array: array.tolist()))
-    except (AttributeError, TypeError):
-        raise ParameterError(
-            f"A saved model keeps plain numbers and text only. Got {name}={value!r}; "
-            f"call set_params({name}=...) with such a value before save."
-        ) from None

@@ -1,29 +1,13 @@
-"""Data sets loaded once, a local server to download from, and an empty machine."""
+"""A local server to download from, and an empty machine."""
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-
-from pinvgcn.datasets import Dataset, dataset_info, load_dataset
-
-
-@pytest.fixture(scope="session")
-def loaded() -> Callable[[str], Dataset]:
-    """Loads a data set once a session; skips the test where its files would have to be downloaded."""
-    load = functools.cache(load_dataset)
-
-    def load_or_skip(name: str) -> Dataset:
-        if not dataset_info(name).available:
-            pytest.skip(f"the files of {name} are not here: set PINVGCN_DATA to a folder that holds them")
-        return load(name)
-
-    return load_or_skip
 
 
 @pytest.fixture

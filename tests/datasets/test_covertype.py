@@ -17,8 +17,8 @@ def hyperedges(X: pd.DataFrame) -> int:
 @pytest.mark.parametrize(
     ("name", "edges", "counts"), [("covertype45", 104, [2747, 9493]), ("covertype67", 125, [17367, 20510])]
 )
-def test_subsets_have_the_hyperedges_of_the_paper(loaded, name, edges, counts):
-    data = loaded(name)
+def test_subsets_have_the_hyperedges_of_the_paper(data_set, name, edges, counts):
+    data = data_set(name)
     assert data.X.shape == (sum(counts), 54)
     assert hyperedges(data.X) == edges
     assert np.bincount(data.y).tolist() == counts
@@ -32,14 +32,14 @@ def test_subsets_have_the_hyperedges_of_the_paper(loaded, name, edges, counts):
         assert data.X[column].dtype == bool
 
 
-def test_each_row_has_one_area_and_one_soil(loaded):
-    X = loaded("covertype67").X
+def test_each_row_has_one_area_and_one_soil(data_set):
+    X = data_set("covertype67").X
     assert (X[[c for c in BOOLEAN if c.startswith("Wilderness")]].sum(axis=1) == 1).all()
     assert (X[[c for c in BOOLEAN if c.startswith("Soil")]].sum(axis=1) == 1).all()
 
 
-def test_all_of_covertype_contains_the_subsets(loaded):
-    everything, subset = loaded("covertype"), loaded("covertype45")
+def test_all_of_covertype_contains_the_subsets(data_set):
+    everything, subset = data_set("covertype"), data_set("covertype45")
     assert everything.X.shape == (581_012, 54)
     assert np.bincount(everything.y).tolist() == [211840, 283301, 35754, 2747, 9493, 17367, 20510]
     rows = np.isin(everything.y, [3, 4])

@@ -48,8 +48,8 @@ def test_a_data_set_is_readable_and_frozen():
         data.y = None
 
 
-def test_a_network_shows_its_edges(loaded):
-    assert "2,708 rows × 1,433 columns, 5,278 edges; theory 351, " in repr(loaded("cora"))
+def test_a_network_shows_its_edges(data_set):
+    assert "2,708 rows × 1,433 columns, 5,278 edges; theory 351, " in repr(data_set("cora"))
 
 
 def test_the_listed_names_are_importable():

@@ -16,8 +16,8 @@ def test_mushroom_loads_without_data_folder_cache_or_network(bare):
     assert not bare.exists()
 
 
-def test_mushroom_has_112_values_and_none_missing(loaded):
-    X = loaded("mushroom").X
+def test_mushroom_has_112_values_and_none_missing(data_set):
+    X = data_set("mushroom").X
     assert X.nunique().sum() == 112
     assert X.nunique().min() == 1  # veil-type has one value; its hyperedge holds every row
     assert not X.isna().any().any()
@@ -26,9 +26,9 @@ def test_mushroom_has_112_values_and_none_missing(loaded):
     assert all(X[column].map(len).eq(1).all() for column in X)
 
 
-def test_mushroom_columns_have_their_own_values(loaded):
+def test_mushroom_columns_have_their_own_values(data_set):
     """Rules known for this table hold, so columns, names and classes belong together."""
-    data = loaded("mushroom")
+    data = data_set("mushroom")
     poisonous = data.y == 1
     assert poisonous[data.X["odor"].isin(list("cfmpsy"))].all()
     assert poisonous[data.X["spore-print-color"] == "r"].all()

@@ -22,8 +22,8 @@ from pinvgcn.errors import DatasetError
         ("oakland2", [8485, 899, 1441, 67419, 13271], 126.908),
     ],
 )
-def test_scans_have_the_statistics_of_the_paper(loaded, name, counts, diameter):
-    data = loaded(name)
+def test_scans_have_the_statistics_of_the_paper(data_set, name, counts, diameter):
+    data = data_set(name)
     assert data.X.shape == (sum(counts), 3)
     assert data.X.dtype == np.float64
     assert data.y.dtype == np.int64

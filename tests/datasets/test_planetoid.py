@@ -21,8 +21,8 @@ STATISTICS = {  # nodes, features, edges, components, classes
 
 
 @pytest.fixture(params=STATISTICS)
-def network(request, loaded):
-    return loaded(request.param)
+def network(request, data_set):
+    return data_set(request.param)
 
 
 def test_networks_have_the_known_statistics(network):
@@ -73,8 +73,8 @@ def test_features_are_in_the_order_of_the_graph(network):
     assert (network.y[i] == network.y[j]).mean() > 0.7
 
 
-def test_fifteen_nodes_of_citeseer_have_no_features_and_are_in_no_split(loaded):
-    data = loaded("citeseer")
+def test_fifteen_nodes_of_citeseer_have_no_features_and_are_in_no_split(data_set):
+    data = data_set("citeseer")
     split = data.split
     degrees = np.asarray(data.adjacency.sum(axis=1)).ravel()
     assert (degrees == 0).sum() == 48  # other nodes, which do have features

@@ -39,8 +39,8 @@ class KernelExtension(Extension):
     """u(x) = Σ_q E_q(x) T_q with E_0(x) = √d(x) and E_q(x) = f_q(x) / (√d(x) (s_q + g_q/d(x))).
 
     Here f_q(x) = Σ_j k(x, x_j) u_q(x_j)/√d_j and d(x) = Σ_j k(x, x_j) − (1 − ℓ). For an exact eigenpair
-    (μ, u) of the normalised adjacency, s = μ and g = 1 − ℓ return u itself at the nodes x_j (design
-    equation of docs/maths.md, 5.2); s = 1 and g = 0 give smooth functions that the matrix T scales.
+    (μ, u) of the normalised adjacency, s = μ and g = 1 − ℓ return u itself at the nodes x_j
+    (docs/maths.md, 5.2); s = 1 and g = 0 give smooth functions that the matrix T scales.
     T (q, k + r) makes the values at the nodes orthonormal and puts the null vectors first.
     """
 

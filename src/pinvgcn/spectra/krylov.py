@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from pinvgcn.spectra.dense import dense_eigenpairs
+
 BLOCK = 16
 
 
@@ -186,8 +188,6 @@ def _whole_space(
     product: Callable[[np.ndarray], np.ndarray], n: int, rank: int, *, deflate: np.ndarray
 ) -> KrylovResult:
     """The Krylov space would be most of the space: take all of it."""
-    from pinvgcn.spectra.dense import dense_eigenpairs
-
     matrix = product(np.eye(n))
     values, vectors = dense_eigenpairs((matrix + matrix.T) / 2, rank, deflate=deflate)
     projected = matrix @ vectors

@@ -1,0 +1,116 @@
+"""A fitted classifier as arrays and a JSON description, and back (docs/file-format.md).
+
+The functions work on the attributes that ``fit`` sets; the classifier owns them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import torch
+
+from pinvgcn.errors import ParameterError
+from pinvgcn.nn import PinvConv, PinvGCN
+from pinvgcn.nn.nodewise import NodeLayer
+from pinvgcn.nodes import nodes_from_state
+from pinvgcn.spectra import Spectrum
+
+
+def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """All that ``restore_model`` needs: a description for JSON, and arrays."""
+    spectrum, arrays = model.spectrum_.state()
+    arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
+    for depth, layer in enumerate(model._layers):
+        arrays |= {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
+    for depth, conv in enumerate(model.network_.convs):
+        assert isinstance(conv, PinvConv)
+        arrays[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
+        arrays[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
+    arrays |= {
+        "shift": model._shift,
+        "scale": model._scale,
+        "transduction_proba": model.transduction_proba_,
+        "loss_curve": np.array(model.loss_curve_),
+    }
+    parameters = model.get_params(deep=False)
+    if model._nodes.kind == "given":
+        parameters["graph"] = None
+        arrays["features"] = model._nodes.features
+    if isinstance(model.class_weight, dict):  # JSON would make text of its keys
+        parameters["class_weight"] = list(model.class_weight.items())
+    description = {
+        "parameters": {name: _plain(name, value) for name, value in parameters.items()},
+        "classes": _plain("classes_", model.classes_),
+        "classes_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
+        "nodes": {"kind": model._nodes.kind, **model._nodes.state()},
+        "spectrum": spectrum,
+        "depth": len(model._layers),
+        "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
+        "n_features_in": getattr(model, "n_features_in_", None),
+        "n_extra": model._n_extra,
+        "timings": model.timings_,
+    }
+    return description, arrays
+
+
+def saved_parameters(description: dict[str, Any]) -> dict[str, Any]:
+    """The constructor's arguments of a saved model."""
+    parameters = dict(description["parameters"])
+    if isinstance(parameters["class_weight"], list):
+        parameters["class_weight"] = dict(parameters["class_weight"])
+    return parameters
+
+
+def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Set what ``fit`` would have set."""
+    prefix = "spectrum."
+    mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+    model.spectrum_ = Spectrum.from_state(description["spectrum"], mine)
+    model.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
+    model._layers = tuple(
+        NodeLayer(*(arrays[f"layer{depth}.{name}"] for name in NodeLayer._fields))
+        for depth in range(description["depth"])
+    )
+    model._nodes = nodes_from_state(description["nodes"]["kind"], description["nodes"])
+    if "features" in arrays:
+        model._nodes.features = arrays["features"]
+    model._shift, model._scale = arrays["shift"], arrays["scale"]
+    model._n_extra = description["n_extra"]
+    if description["columns"]:
+        model.feature_names_in_ = np.array(description["columns"], dtype=object)
+    if description["n_features_in"] is not None:
+        model.n_features_in_ = description["n_features_in"]
+    weights = [torch.from_numpy(arrays[f"weights{depth}"]) for depth in range(description["depth"])]
+    model.network_ = PinvGCN(
+        model.spectrum_,
+        weights[0].shape[1],
+        weights[-1].shape[2],
+        hidden=[w.shape[2] for w in weights[:-1]],
+        dropout=model.dropout,
+        filters=model.filters,
+        generator=torch.Generator(),
+    )
+    with torch.no_grad():
+        for depth, conv in enumerate(model.network_.convs):
+            assert isinstance(conv, PinvConv)
+            conv.weights.copy_(weights[depth])
+            conv.bias.copy_(torch.from_numpy(arrays[f"bias{depth}"]))
+    model.network_.eval()
+    model.transduction_proba_ = arrays["transduction_proba"]
+    model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
+    model.loss_curve_ = arrays["loss_curve"].tolist()
+    model.n_iter_ = len(model.loss_curve_)
+    model.timings_ = description["timings"]
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter in the types that JSON keeps; numpy's numbers and arrays become Python's."""
+    try:
+        return json.loads(json.dumps(value, default=lambda array: array.tolist()))
+    except (AttributeError, TypeError):
+        raise ParameterError(
+            f"A saved model keeps plain numbers and text only. Got {name}={value!r}; "
+            f"call set_params({name}=...) with such a value before save."
+        ) from None
