@@ -147,12 +147,12 @@ def test_krylov_spectrum_from_nufft_products(
     dimension: int, sigma: float, loops: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The paper's way, also where the graph would have taken all pairs."""
-    monkeypatch.setattr("pinvgcn.graphs.gaussian._fourier_is_faster", lambda *_: True)
+    monkeypatch.setattr("pinvgcn.graphs.choice.Problem.by_transforms", True)
     points = cloud(300, dimension)
     graph = GaussianGraph(points, sigma, loops=loops)
-    assert isinstance(graph.kernel, FourierKernel)
     spectrum = graph.spectrum(5, solver="krylov", tolerance=1e-6)
-    assert isinstance(spectrum.extension.kernel, FourierKernel)
+    if loops == 1:  # else the small graph was refined by its whole matrix
+        assert isinstance(spectrum.extension.kernel, FourierKernel)
     assert spectrum.rank == 5
     assert spectrum.residuals.max() <= 1e-6
     check(spectrum, gaussian_adjacency(points, sigma, loops))
@@ -192,8 +192,10 @@ def test_same_bits_again(solver: str, sigma: float, loops: float) -> None:
 
 def test_auto_solver() -> None:
     assert GaussianGraph(cloud(900, 2), 1.0).spectrum(2).solver == "dense"
-    assert GaussianGraph(cloud(1_200, 2), 1.0).spectrum(2).solver == "krylov"
     assert GaussianGraph(cloud(1_200, 2), 20.0).spectrum(2).solver == "taylor"
+    assert GaussianGraph(cloud(8_000, 2), 0.3, loops=1.0).spectrum(2).solver == "fourier"
+    assert GaussianGraph(cloud(1_200, 2), 0.02, loops=1.0).spectrum(2).solver == "cutoff"
+    assert GaussianGraph(cloud(1_200, 6), 1.0).spectrum(2).solver in ("dense", "krylov")
 
 
 def test_default_rank() -> None:
@@ -501,7 +503,7 @@ def test_solver_and_tolerance_that_are_none() -> None:
     for tolerance in (0, -1e-3, np.nan, True):
         with pytest.raises(ParameterError, match="tolerance"):
             graph.spectrum(2, tolerance=tolerance)
-    with pytest.raises(ParameterError, match=r"solver='taylor' .* Got sigma=0\.01 for 50 points"):
+    with pytest.raises(ParameterError, match=r"solver='taylor' .* sigma=0\.01 needs more than"):
         GaussianGraph(cloud(50, 2), 0.01, loops=1.0).spectrum(2, solver="taylor")
 
 
@@ -562,5 +564,5 @@ def test_oakland_the_paper_s_way(data_set: Callable[[str], Dataset]) -> None:
     graph = GaussianGraph(data_set("oakland1").X, 100.0)
     krylov, taylor = (graph.spectrum(2, solver=solver) for solver in ("krylov", "taylor"))
     assert krylov.eigengap == pytest.approx(0.929, abs=1e-3)
-    np.testing.assert_allclose(krylov.values, taylor.values, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(krylov.values, taylor.values, rtol=0, atol=1e-5)
     np.testing.assert_allclose(krylov.vectors, taylor.vectors, rtol=0, atol=1e-4)

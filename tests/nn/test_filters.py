@@ -17,7 +17,7 @@ def spectrum_with(values: np.ndarray, components: int = 1) -> Spectrum:
     """Only the numbers matter here: the vectors are orthonormal and otherwise meaningless."""
     n = 12
     Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(n, components + len(values))))
-    return Spectrum(Q[:, :components], values, Q[:, components:], np.zeros(len(values)), "test")
+    return Spectrum(Q, values, np.zeros(len(values)), "test")
 
 
 def phi(lam: float, alpha: float, beta: float, gamma: float, first: float, last: float) -> float:

@@ -74,7 +74,7 @@ def test_a_saved_spectrum_comes_back_to_the_bit(name: str, tmp_path: Path) -> No
     path = tmp_path / "a spectrum.safetensors"
     spectrum.save(path)
     again = Spectrum.load(path)
-    for field in ("null_vectors", "values", "vectors", "residuals"):
+    for field in ("null_vectors", "values", "basis", "residuals"):
         before, after = getattr(spectrum, field), getattr(again, field)
         assert before.tobytes() == after.tobytes(), field
         assert (before.shape, before.dtype) == (after.shape, after.dtype), field
@@ -138,7 +138,7 @@ def test_another_kind_or_a_newer_format(tmp_path: Path) -> None:
     assert "99" in refusal(path)
 
 
-@pytest.mark.parametrize("missing", ["values", "vectors", "extension.coefficients", "extension.weights"])
+@pytest.mark.parametrize("missing", ["values", "basis", "extension.coefficients", "extension.weights"])
 def test_arrays_that_are_missing(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     spectrum = SPECTRA["hypergraph"]()

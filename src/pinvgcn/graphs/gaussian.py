@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,9 +14,8 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.spatial import cKDTree
 
 from pinvgcn.checks import as_points, check_choice, check_non_negative, check_positive
-from pinvgcn.errors import DataError, ParameterError
+from pinvgcn.errors import DataError, ParameterError, SlowWarning
 from pinvgcn.graphs.base import (
-    DENSE_NODES,
     Graph,
     check_no_isolated,
     linear_map,
@@ -21,23 +23,23 @@ from pinvgcn.graphs.base import (
     warn_if_inaccurate,
     warn_if_short,
 )
-from pinvgcn.kernels import ExactKernel, FourierKernel, Kernel, TaylorKernel
+from pinvgcn.graphs.choice import Problem, cheapest_kernel, choose, refusal
+from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
-    KernelOperator,
-    degree_floor,
+    cutoff_spectrum,
     dense_spectrum,
+    fourier_spectrum,
     krylov_spectrum,
     taylor_spectrum,
 )
+from pinvgcn.spectra.operator import KernelOperator, degree_floor
 
-SOLVERS = ("auto", "taylor", "krylov", "dense")
-TAYLOR_PRECISION = 1e-11
-PRECISIONS = (1e-12, 1e-9, 1e-6)  # of the Fourier kernel: the best that stays within MOST_MODES
-MOST_MODES = 1_000_000
-MOST_FEATURES = 1_500  # of the Taylor kernel, whose small problem is a matrix of this size
+SOLVERS = ("auto", "taylor", "fourier", "cutoff", "krylov", "dense")
+SMALL = 3_000  # up to so many nodes a tolerance of 1e-6 costs little
 LARGEST = 1e150  # a coordinate whose square is still a number
 SIGMA_PER_RADIUS = 5.0  # see ``automatic_sigma``
+SLOW = 20.0  # seconds that are announced
 
 
 class GaussianGraph(Graph):
@@ -81,38 +83,18 @@ class GaussianGraph(Graph):
         return f"GaussianGraph({n} points in {d} dimensions, sigma={self.sigma:.6g}, loops={self.loops:g})"
 
     @cached_property
+    def _box(self) -> Box:
+        return Box.around(self.points)
+
+    @cached_property
     def kernel(self) -> Kernel:
-        """The map that stands for all pairs: Taylor features where they are few, then Fourier, then exact."""
-        return self._taylor_kernel() or self._fourier_kernel() or ExactKernel(self.points, self.sigma)
-
-    def _taylor_kernel(self) -> TaylorKernel | None:
-        """Taylor features where they are fewer than the nodes and few enough."""
-        middle = (self.points.min(axis=0) + self.points.max(axis=0)) / 2
-        radius = float(np.linalg.norm(self.points - middle, axis=1).max())
-        features = TaylorKernel.size(radius, self.points.shape[1], self.sigma, TAYLOR_PRECISION)
-        if features > min(MOST_FEATURES, self.n_nodes // 2):
-            return None
-        return TaylorKernel.over(self.points, self.sigma, TAYLOR_PRECISION)
-
-    def _fourier_kernel(self) -> FourierKernel | None:
-        """Fourier features where they fit the memory and cost less than all pairs."""
-        if self.points.shape[1] > 3:
-            return None
-        extent = np.ptp(self.points, axis=0)
-        for precision in PRECISIONS:
-            modes = FourierKernel.size(extent, self.sigma, precision)
-            if modes <= MOST_MODES:
-                faster = _fourier_is_faster(self.n_nodes, modes, precision)
-                return FourierKernel.over(self.points, self.sigma, precision) if faster else None
-        return None
+        """The map that stands for all pairs, the one whose products cost least."""
+        return cheapest_kernel(self.points, self._box, self.sigma)
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """d_i = Σ_j A_ij: (n,)."""
-        return self._degrees_by(self.kernel)
-
-    def _degrees_by(self, kernel: Kernel) -> np.ndarray:
-        degrees, floor = self._sums(kernel)
+        degrees, floor = self._sums(self.kernel)
         if not (degrees > floor).all():
             check_no_isolated(degrees, floor, self._how_to_connect(~(degrees > floor)))
         return degrees
@@ -141,23 +123,19 @@ class GaussianGraph(Graph):
         )
 
     def _operator(self, kernel: Kernel) -> KernelOperator:
-        degrees = self.degrees if kernel is self.kernel else self._degrees_by(kernel)
-        return KernelOperator(kernel, self.points, degrees, 1 - self.loops)
+        return KernelOperator(kernel, self.points, self.degrees, 1 - self.loops)
 
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """D^(−1/2) A D^(−1/2): (n, n)."""
         return linear_map(self.n_nodes, self._operator(self.kernel))
 
-    def _automatic_solver(self) -> str:
-        return "taylor" if isinstance(self.kernel, TaylorKernel) else "krylov"
-
     def spectrum(
         self,
         rank: int | None = None,
         *,
         solver: str = "auto",
-        tolerance: float = 1e-3,
+        tolerance: float | None = None,
         random_state: int = 0,
     ) -> Spectrum:
         """The smallest non-zero eigenvalues λ of L = I − D^(−1/2) A D^(−1/2) and their vectors.
@@ -167,46 +145,86 @@ class GaussianGraph(Graph):
         rank : int
             How many pairs; 60 by default. Pairs whose 1 − λ drowns in the rounding of the kernel do
             not exist numerically: fewer are returned, with a ``RankWarning``.
-        solver : {"auto", "taylor", "krylov", "dense"}
-            "taylor" solves a small problem, for σ of about the size of the cloud; "krylov" iterates over
-            products with the kernel, for any σ; "dense" holds all n² weights and is exact. "auto" takes
-            "dense" up to 1,000 points, then "taylor" where its features are few, else "krylov".
+        solver : {"auto", "taylor", "fourier", "cutoff", "krylov", "dense"}
+            "taylor" and "fourier" solve a small problem over features of the kernel, for σ of about the size of
+            the cloud and for smaller σ; "cutoff" takes a sparse matrix of near points, for σ far below
+            the scene; "krylov" iterates over products with the kernel, for any σ and dimension; "dense"
+            holds all n² weights and is exact. "auto" takes the one that costs least by the model of
+            docs/solvers.md and says why in ``Spectrum.reason``.
         tolerance : float
-            The largest |L u − λ u| that is accepted ("taylor", "krylov").
+            The largest |L u − λ u| that is accepted; 1e-6 by default up to 3,000 nodes, 1e-3 beyond.
         random_state : int
-            Of the vectors that the iteration starts from; the same seed gives the same bits.
+            Of the vectors that an iteration starts from; the same seed gives the same bits.
         """
         check_choice("solver", solver, SOLVERS)
-        check_positive("tolerance", tolerance)
+        goal = check_positive("tolerance", tolerance) if tolerance is not None else self._tolerance
         wanted = resolve_rank(rank, 60, self.n_nodes - 1)
+        self.degrees  # noqa: B018 - isolated points are named before anything is solved
+        problem = self._problem(wanted, goal)
         if solver == "auto":
-            solver = "dense" if self.n_nodes <= DENSE_NODES else self._automatic_solver()
-        find: Callable[[int], Spectrum]
-        options: dict[str, Any] = {"tolerance": tolerance, "random_state": random_state}
-        if solver == "dense":
-            find = partial(dense_spectrum, self._operator(ExactKernel(self.points, self.sigma)))
-        elif solver == "taylor":
-            taylor = self._taylor_kernel()
-            if taylor is None:
-                raise ParameterError(
-                    "solver='taylor' needs sigma of about the radius of the cloud or more, and many points. "
-                    f"Got sigma={self.sigma:g} for {self.n_nodes} points; use solver='auto'."
-                )
-            find = partial(taylor_spectrum, self._operator(taylor), **options)
+            solver, reason = choose(problem)
         else:
-            kernel = self._fourier_kernel() or ExactKernel(self.points, self.sigma)
-            find = partial(krylov_spectrum, self._operator(kernel), **options)
-        spectrum = self._beyond_null_vectors(find, wanted)
+            reason = "asked for"
+            refused = refusal(problem, solver)
+            if refused is not None:
+                raise ParameterError(f"solver={solver!r} does not take this graph: {refused}; use solver='auto'.")
+        find = self._solver(solver, problem, goal, random_state)
+        spectrum = replace(self._beyond_null_vectors(find, wanted), reason=reason)
         if solver != "dense":
             noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
             advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
-            warn_if_inaccurate(tolerance, spectrum, advice)
-        pieces = spectrum.null_vectors.shape[1]
+            warn_if_inaccurate(goal, spectrum, advice)
+        pieces = spectrum.components
         where = f"{self.n_nodes} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
         if spectrum.rank + pieces == self.n_nodes:
             return warn_if_short(rank, spectrum, f"{where} have no more")
         why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
         return warn_if_short(rank, spectrum, why)
+
+    @property
+    def _tolerance(self) -> float:
+        return 1e-6 if self.n_nodes <= SMALL else 1e-3
+
+    def _problem(self, rank: int, tolerance: float) -> Problem:
+        # the kernel's error at a node is at most n ε beside its degree
+        precision = min(1e-3 * tolerance, 1e-3 * float(self.degrees.min()) / self.n_nodes)
+        return Problem(self.points, self._box, self.sigma, rank, max(precision, 1e-13))
+
+    def _solver(
+        self, solver: str, problem: Problem, tolerance: float, random_state: int
+    ) -> Callable[[int], Spectrum]:
+        """rank ↦ spectrum"""
+        kernel: Kernel
+        if solver == "dense":
+            return partial(dense_spectrum, self._operator(ExactKernel(self.points, self.sigma)))
+        if solver == "taylor":
+            find, kernel = taylor_spectrum, problem.taylor_kernel()
+        elif solver == "fourier":
+            find, kernel = fourier_spectrum, problem.fourier_kernel()
+        elif solver == "cutoff":
+            find, kernel = cutoff_spectrum, problem.cutoff_kernel()
+        else:
+            find, kernel = krylov_spectrum, problem.krylov_kernel()
+            self._announce(problem, kernel)
+        return partial(find, self._operator(kernel), tolerance=tolerance, random_state=random_state)
+
+    def _announce(self, problem: Problem, kernel: Kernel) -> None:
+        """Say how long all pairs will take, from the time that some of them take now."""
+        if not isinstance(kernel, ExactKernel):
+            return
+        some = self.points[: max(1, 200_000 // self.n_nodes)]
+        started = time.perf_counter()
+        kernel.evaluate(some, np.ones((self.n_nodes, 16)), 16)
+        a_row = (time.perf_counter() - started) / len(some)
+        seconds = a_row * self.n_nodes * problem.vectors / 16
+        if seconds > SLOW:
+            warnings.warn(
+                f"This takes about {seconds / 60:.1f} minutes: {self.n_nodes:,} points in {self.points.shape[1]} "
+                "dimensions need the weights of all pairs. Fewer points, or a projection to three dimensions, "
+                "take seconds.",
+                SlowWarning,
+                stacklevel=4,
+            )
 
     def _beyond_null_vectors(self, find: Callable[[int], Spectrum], wanted: int) -> Spectrum:
         """``wanted`` pairs with λ > 0, however many of those found turn out to have λ = 0.
@@ -223,17 +241,6 @@ class GaussianGraph(Graph):
                 break
             asked, spectrum = ask, find(ask)
         return spectrum
-
-
-def _fourier_is_faster(n: int, modes: float, precision: float) -> bool:
-    """Compare seconds for one column on one core, from rough constants of an ordinary machine.
-
-    Exact: n² kernel values. Fourier: FFTs of 8 × modes, and spreading each point over a cube whose side
-    is the number of digits plus one.
-    """
-    exact = 1.5e-9 * n**2
-    fourier = 3e-8 * 8 * modes + 1e-9 * n * (1 - np.log10(precision)) ** 3
-    return bool(fourier < exact)
 
 
 def automatic_sigma(points: np.ndarray) -> float:

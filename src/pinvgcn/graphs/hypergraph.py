@@ -213,7 +213,4 @@ class Hypergraph(Graph):
         residuals = np.linalg.norm(NU - U * mu, axis=0)
         extension = IncidenceExtension(self.weights, coefficients)
         zeros = count_zeros(1 - mu)
-        k += zeros
-        return Spectrum(
-            V[:, :k].copy(), 1 - mu[zeros:], V[:, k:].copy(), residuals[zeros:], solver, extension
-        )
+        return Spectrum(V, 1 - mu[zeros:], residuals[zeros:], solver, extension)

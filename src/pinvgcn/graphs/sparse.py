@@ -145,7 +145,7 @@ class SparseGraph(Graph):
                 break
             null = np.hstack([null, U[:, :zeros]])  # pieces that hardly touch: find the rank beside them
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
-        spectrum = Spectrum(null, 1 - mu, U, residuals, solver)
+        spectrum = Spectrum(np.hstack([null, U]), 1 - mu, residuals, solver)
         if solver == "krylov":
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
         return warn_if_short(rank, spectrum, f"{self.n_nodes} nodes in {null.shape[1]} components")

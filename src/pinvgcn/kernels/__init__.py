@@ -5,14 +5,19 @@ A kernel sums over nodes in two steps that never see all pairs of nodes at once:
     c = gather(points, w)        c = Σ_j φ(x_j) w_j        one pass over the nodes, small result
     evaluate(points, c)          φ(x)ᵀ c = Σ_j k(x, x_j) w_j   at any points, node by node
 
-``exact.py`` has φ(x) = (k(x, x_1), …, k(x, x_n)), so that nothing is approximated;
 ``taylor.py`` has monomials, few where σ is about the size of the cloud;
-``fourier.py`` has trigonometric features and costs O(n) in one to three dimensions.
+``fourier.py`` has trigonometric features and costs O(n) in one to three dimensions;
+both make the Gram matrix of their features in one pass (``convolution.py``: by FFT).
+``cutoff.py`` keeps the pairs that see each other, few where σ is far below the scene;
+``exact.py`` has φ(x) = (k(x, x_1), …, k(x, x_n)), so that nothing is approximated.
+``box.py`` is the box, turned to the cloud's own axes, that both series live in.
 """
 
 from pinvgcn.kernels.base import Kernel, kernel_from_state
+from pinvgcn.kernels.box import Box
+from pinvgcn.kernels.cutoff import CutoffKernel
 from pinvgcn.kernels.exact import ExactKernel
 from pinvgcn.kernels.fourier import FourierKernel
 from pinvgcn.kernels.taylor import TaylorKernel
 
-__all__ = ["ExactKernel", "FourierKernel", "Kernel", "TaylorKernel", "kernel_from_state"]
+__all__ = ["Box", "CutoffKernel", "ExactKernel", "FourierKernel", "Kernel", "TaylorKernel", "kernel_from_state"]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+
+Finish = Callable[[slice, np.ndarray], None]
 
 
 class Kernel(ABC):
     """A map φ with φ(x)ᵀφ(y) ≈ exp(−|x − y|²/σ²), used without ever forming φ for all nodes.
 
-    ``precision`` bounds the absolute error of one kernel value.
+    ``precision`` bounds the absolute error of one kernel value between nodes.
     """
 
     kind: ClassVar[str]
@@ -22,20 +25,27 @@ class Kernel(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        Kernel._kinds[cls.kind] = cls
+        if hasattr(cls, "kind"):
+            Kernel._kinds[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The number of coordinates of a point."""
 
     @abstractmethod
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """c = Σ_j φ(x_j) w_j for the columns of ``weights`` (n, q)."""
 
     @abstractmethod
-    def evaluate(self, points: np.ndarray, coefficients: np.ndarray, columns: int) -> np.ndarray:
-        """φ(x)ᵀ c at each of the points: (m, ``columns``)."""
+    def evaluate(
+        self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
+    ) -> np.ndarray:
+        """φ(x)ᵀ c at each of the points: (m, ``columns``).
 
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """The number of coordinates of a point."""
+        ``finish(rows, values)`` may change the values of these rows in place while they are in the cache of
+        the core that made them.
+        """
 
     def inside(self, points: np.ndarray) -> np.ndarray:
         """Which points lie where the map represents the kernel: (m,) of booleans."""

@@ -1,28 +1,33 @@
-"""Trigonometric features: the kernel as a short Fourier series (docs/maths.md, section 4)."""
+"""Trigonometric features: the kernel as a short Fourier series (docs/maths.md, 4.2)."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import finufft
 import numpy as np
 
-from pinvgcn.kernels.base import Kernel
+from pinvgcn.kernels.base import Finish, Kernel
+from pinvgcn.kernels.box import Box
+from pinvgcn.kernels.convolution import FourierGram
+from pinvgcn.parallel import cores, for_all, ranges, share_out
 
-COLUMNS_AT_A_TIME = 16  # bounds the memory of a batched transform; two real columns share one
+CHUNK = 131_072  # nodes of one transform
+COLUMNS = 8  # complex columns that one core transforms at a time
+REACH = 2.0  # new points may be this many σ outside the box of the nodes
+OUTSIDE = 1e-4  # the error of a kernel value that is accepted there
 
 
 class FourierKernel(Kernel):
-    """k(x, y) ≈ Σ_k b_k e^{2πi k·(x − y)/P} with b_k = ∏ √π (σ/P) exp(−(πσk/P)²) > 0.
+    """k(x, y) ≈ Σ_k b_k e^{2πi k·Qᵀ(x − y)/P} with b_k = ∏ √π (σ/P_i) exp(−(πσk_i/P_i)²) > 0.
 
-    The kernel, repeated with period P on each axis, is a Fourier series whose coefficients decay as
-    fast as the kernel does. With ε the ``precision`` and w = σ√(−ln ε) the distance at which the kernel
-    has fallen to ε, P = extent + 2w makes the error ε for points up to w outside the box of the
-    nodes (where all weights are below ε anyway), and |k| ≤ √(−ln ε) P/(πσ) modes suffice.
+    The kernel, repeated with period P on each axis of the cloud's own box, is a Fourier series whose coefficients
+    decay as fast as the kernel does. With ε the ``precision`` and w = σ√(−ln ε) the distance at which
+    the kernel has fallen to ε, P = extent + w leaves an error of ε between nodes, and the modes in the
+    ellipsoid Σ (k_i/K_i)² ≤ 1, K_i = √(−ln ε) P_i/(πσ), suffice. P is at least so large that a point
+    ``REACH`` σ outside the box sees the repetitions of the kernel with weights below ``OUTSIDE``.
 
     Use it in one to three dimensions when σ is not far below the extent. Sums over nodes are
     type-1 and evaluations type-2 non-uniform FFTs.
@@ -30,91 +35,57 @@ class FourierKernel(Kernel):
 
     kind = "fourier"
 
-    def __init__(self, centre: np.ndarray, extent: np.ndarray, sigma: float, precision: float) -> None:
-        self.centre = centre
-        self.extent = extent
+    def __init__(self, box: Box, sigma: float, precision: float) -> None:
+        self.box = box
         self.sigma = sigma
         self.precision = precision
-        self.periods, self.cutoffs = self._plan(extent, sigma, precision)
-        self._weights = self._mode_weights()
+        self.periods, largest = _plan(box, sigma, precision)
+        self.largest_modes = np.floor(largest).astype(np.int64)  # K, whole
+        squares, logs = np.zeros(()), np.zeros(())
+        for period, K, k_max in zip(self.periods, largest, self.largest_modes, strict=True):
+            k = np.arange(-k_max, k_max + 1)
+            squares = squares[..., None] + (k / K) ** 2
+            logs = logs[..., None] + math.log(math.sqrt(math.pi) * sigma / period) - (math.pi * sigma * k / period) ** 2
+        self._matters = squares <= 1
+        self._weights = np.where(self._matters, np.exp(logs), 0.0)  # b on the box of modes
 
     @classmethod
-    def over(cls, points: np.ndarray, sigma: float, precision: float) -> FourierKernel:
-        """The kernel map for the box that holds the points."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        return cls((low + high) / 2, high - low, sigma, precision)
-
-    @staticmethod
-    def _plan(extent: np.ndarray, sigma: float, precision: float) -> tuple[np.ndarray, np.ndarray]:
-        """Periods P and largest modes |k| of each axis."""
-        digits = math.sqrt(-math.log(precision))
-        periods = extent + 2 * sigma * digits
-        return periods, np.ceil(digits * periods / (math.pi * sigma))
-
-    @classmethod
-    def size(cls, extent: np.ndarray, sigma: float, precision: float) -> float:
-        """The number of modes M that a box of this extent needs."""
-        _, cutoffs = cls._plan(extent, sigma, precision)
-        return math.prod((2 * cutoffs + 1).tolist())
-
-    @property
-    def margin(self) -> float:
-        """How far outside the box of the nodes the kernel may be evaluated."""
-        return self.sigma * math.sqrt(-math.log(self.precision))
+    def size(cls, box: Box, sigma: float, precision: float) -> float:
+        """The number of modes M, about."""
+        _, largest = _plan(box, sigma, precision)
+        d = box.dimension
+        ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
+        return float(max(1.0, ball * math.prod((largest + 0.5).tolist())))
 
     @property
     def dimension(self) -> int:
-        return len(self.centre)
+        return self.box.dimension
+
+    @property
+    def n_features(self) -> int:
+        """M"""
+        return int(self._matters.sum())
 
     def inside(self, points: np.ndarray) -> np.ndarray:
-        return (np.abs(points - self.centre) <= self.extent / 2 + self.margin).all(axis=1)
+        return (np.abs(self.box.local(points)).T <= self.box.half + REACH * self.sigma).all(axis=1)
 
-    def _mode_weights(self) -> np.ndarray:
-        """b_k on the grid of modes."""
-        weights = np.ones(())
-        for period, cutoff in zip(self.periods, self.cutoffs, strict=True):
-            k = np.arange(-cutoff, cutoff + 1)
-            b = math.sqrt(math.pi) * self.sigma / period * np.exp(-((math.pi * self.sigma * k / period) ** 2))
-            weights = weights[..., None] * b
-        return weights
-
-    def _angles(self, points: np.ndarray) -> list[np.ndarray]:
-        scaled = (points - self.centre) * (2 * math.pi / self.periods)
-        return [np.ascontiguousarray(axis) for axis in scaled.T]
-
-    def _transform(
-        self, kind: int, points: np.ndarray, given: np.ndarray, finish: Callable[[slice, np.ndarray], None]
-    ) -> None:
-        """A type-1 or type-2 transform of each row of ``given``; ``finish`` gets the rows and their results.
-
-        Each transform runs on one thread, and threads share the rows out: threads that spread one row
-        together would add in an order that changes from run to run, and with it the last bits.
-        """
-        angles = self._angles(points)
-        threads = _threads()
-        size = max(1, min(COLUMNS_AT_A_TIME // 2, -(-len(given) // threads)))
-
-        def work(start: int) -> None:
-            rows = slice(start, min(start + size, len(given)))
-            plan = finufft.Plan(
-                kind,
-                self._weights.shape,
-                n_trans=rows.stop - rows.start,
-                eps=max(0.1 * self.precision, 1e-14),
-                isign=-1 if kind == 1 else 1,
-                dtype="complex128",
-                upsampfac=2.0,
-                nthreads=1,
-                showwarn=0,
-            )
-            plan.setpts(*angles)
-            shape = self._weights.shape if kind == 1 else (len(points),)
-            values = plan.execute(np.ascontiguousarray(given[rows]))
-            finish(rows, values.reshape(rows.stop - rows.start, *shape))
-
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(work, range(0, len(given), size)):
-                pass
+    def _transform(self, kind: int, points: np.ndarray, given: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Σ_j c_j e^{−2πi k·x_j/P} on a box of modes (kind 1) or Σ_k c_k e^{2πi k·x_j/P} at points (kind 2)."""
+        angles = self.box.local(points) * (2 * math.pi / self.periods)[:, None]
+        plan = finufft.Plan(
+            kind,
+            shape,
+            n_trans=len(given),
+            eps=max(self.precision, 1e-14),
+            isign=-1 if kind == 1 else 1,
+            dtype="complex128",
+            upsampfac=2.0,
+            nthreads=1,  # threads that spread one row together would add in an order that changes
+            showwarn=0,
+        )
+        plan.setpts(*angles)
+        values: np.ndarray = plan.execute(np.ascontiguousarray(given))
+        return values.reshape(len(given), *(shape if kind == 1 else (len(points),)))
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """b_k Σ_j e^{−2πi k·x_j/P} (w_{j,2q} + i w_{j,2q+1}): (⌈q/2⌉, modes…).
@@ -122,36 +93,73 @@ class FourierKernel(Kernel):
         Two real columns travel as one complex one; b is symmetric in k, so that evaluation gives the
         first as real and the second as imaginary part.
         """
-        packed = _pack(weights)  # (q/2, n)
-        result = np.empty((len(packed), *self._weights.shape), dtype=np.complex128)
+        return self._sums(points, weights, self._weights.shape) * self._weights
 
-        def finish(rows: slice, values: np.ndarray) -> None:
-            np.multiply(values, self._weights, out=result[rows])
+    def without_weights(self, gathered: np.ndarray) -> np.ndarray:
+        """Σ_j e^{−2πi k·x_j/P} w_j from what ``gather`` gives."""
+        return np.divide(gathered, self._weights, out=np.zeros_like(gathered), where=self._matters)
 
-        self._transform(1, points, packed, finish)
+    def _sums(self, points: np.ndarray, weights: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Type-1 transforms of real columns, two by two."""
+        count = (weights.shape[1] + 1) // 2
+        result = np.zeros((count, *shape), dtype=np.complex128)
+
+        def work(task: tuple[slice, slice]) -> np.ndarray:
+            rows, columns = task
+            packed = pack(weights[rows, 2 * columns.start : 2 * columns.stop])
+            return self._transform(1, points[rows], packed, shape)
+
+        tasks = _tasks(len(points), count)
+        for (_, columns), part in zip(tasks, share_out(work, tasks), strict=True):
+            result[columns] += part
         return result
 
-    def evaluate(self, points: np.ndarray, coefficients: np.ndarray, columns: int) -> np.ndarray:
+    def evaluate(
+        self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
+    ) -> np.ndarray:
         result = np.empty((len(points), columns))
 
-        def finish(rows: slice, values: np.ndarray) -> None:
-            _unpack(values, result[:, 2 * rows.start : 2 * rows.stop])
+        def work(task: tuple[slice, slice]) -> None:
+            rows, batch = task
+            values = self._transform(2, points[rows], coefficients[batch], self._weights.shape)
+            unpack(values, result[rows, 2 * batch.start : 2 * batch.stop])
 
-        self._transform(2, points, coefficients, finish)
+        for_all(work, _tasks(len(points), len(coefficients)))
+        if finish is not None:
+            for_all(lambda rows: finish(rows, result[rows]), ranges(len(points), CHUNK // 8))
         return result
 
+    def gram(self, points: np.ndarray, weights: np.ndarray) -> FourierGram:
+        """Σ_j w_j φ(x_j) φ(x_j)ᵀ in the real features √b_k (cos + sin)(2π k·x/P), M × M, by its products.
+
+        Its entries are √b_k √b_l t_{k−l} with t_m = Σ_j w_j e^{−2πi m·x_j/P}: one type-1 transform of doubled size.
+        """
+        symbol = self._sums(points, weights[:, None], tuple(4 * self.largest_modes + 1))[0]
+        return FourierGram(symbol, np.sqrt(self._weights), self._matters)
+
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"sigma": self.sigma, "precision": self.precision}, {
-            "centre": self.centre,
-            "extent": self.extent,
-        }
+        return {"sigma": self.sigma, "precision": self.precision}, self.box.state()
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> FourierKernel:
-        return cls(arrays["centre"], arrays["extent"], numbers["sigma"], numbers["precision"])
+        return cls(Box(**arrays), numbers["sigma"], numbers["precision"])
 
 
-def _pack(columns: np.ndarray) -> np.ndarray:
+def _plan(box: Box, sigma: float, precision: float) -> tuple[np.ndarray, np.ndarray]:
+    """Periods P and largest modes K of each axis."""
+    digits = math.sqrt(-math.log(precision))
+    gap = max(digits, REACH + math.sqrt(-math.log(OUTSIDE)))
+    periods = 2 * box.half + gap * sigma
+    return periods, digits * periods / (math.pi * sigma)
+
+
+def _tasks(n: int, columns: int) -> list[tuple[slice, slice]]:
+    """Chunks of nodes times batches of columns: enough of them for all cores."""
+    batch = max(1, min(COLUMNS, -(-columns // cores())))
+    return list(product(ranges(n, CHUNK), ranges(columns, batch)))
+
+
+def pack(columns: np.ndarray) -> np.ndarray:
     """Columns (n, q) two by two as complex rows (⌈q/2⌉, n)."""
     n, q = columns.shape
     packed = np.zeros(((q + 1) // 2, n), dtype=np.complex128)
@@ -160,13 +168,14 @@ def _pack(columns: np.ndarray) -> np.ndarray:
     return packed
 
 
-def _unpack(packed: np.ndarray, columns: np.ndarray) -> None:
-    """The inverse of ``_pack``, into ``columns`` (n, q)."""
+def combine(functions: np.ndarray) -> np.ndarray:
+    """The coefficients of real functions (q, modes…), two by two as those of complex ones (⌈q/2⌉, modes…)."""
+    pairs = functions[0::2].copy()
+    pairs[: len(functions) // 2] += 1j * functions[1::2]
+    return pairs
+
+
+def unpack(packed: np.ndarray, columns: np.ndarray) -> None:
+    """The inverse of ``pack``, into ``columns`` (n, q)."""
     columns[:, 0::2] = packed.real.T
     columns[:, 1::2] = packed.imag[: columns.shape[1] // 2].T
-
-
-def _threads() -> int:
-    """OMP_NUM_THREADS, or the cores that this process may use."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdecimal() and int(asked) else os.cpu_count() or 1

@@ -1,122 +1,208 @@
-"""Monomial features: the kernel as a short Taylor series (docs/maths.md, section 4)."""
+"""Monomial features: the kernel as a short Taylor series (docs/maths.md, 4.3)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from scipy.special import pdtrc  # pdtrc(p, m) = P(Poisson(m) > p)
+from scipy.special import gammaln
 
-from pinvgcn.kernels.base import Kernel
+from pinvgcn.kernels.base import Finish, Kernel
+from pinvgcn.kernels.box import Box
+from pinvgcn.parallel import for_all, ranges, share_out
 
-CHUNK_ENTRIES = 2_000_000  # features held at a time: 16 MB
+CHUNK_ENTRIES = 2_000_000  # features held at a time by each core: 16 MB
 OUTSIDE = 1e-4  # the error that is accepted at points outside the cloud, beside the largest kernel value
+UNSEEN = 1e-4  # features with less than this share of the precision are not even counted
+TOO_MANY = 20_000  # a series that is no more of use, and is not counted to its end
 
 
 class TaylorKernel(Kernel):
-    """k(x, y) ≈ Σ_{|α| ≤ p} φ_α(x) φ_α(y) with φ_α(x) = e^(−|z|²/2) ∏ z_i^α_i / √(α_i!), z = √2 (x − c)/σ.
+    """k(x, y) ≈ Σ_{α ∈ A} φ_α(x) φ_α(y) with φ_α(x) = e^(−|z|²/2) ∏ z_i^α_i / √(α_i!), z = √2 Qᵀ(x − c)/σ.
 
-    With R the radius of the cloud around c in z, the error of a kernel value is at most the probability
-    that a Poisson variable of mean R² exceeds the degree p. M = C(p + d, d) features.
+    Summed over all α, Σ φ_α(x)² = k(x, x) = 1. So t(x) = 1 − Σ_{α ∈ A} φ_α(x)² is what a point loses to the
+    cut, and √(t(x) t(y)) bounds the error of k(x, y). In the box of the cloud φ_α² is at most
+    β_α = ∏ max_{|z_i| ≤ h_i} e^(−z_i²) z_i^(2α_i)/α_i!. A holds the largest β, so many that the sum of the
+    others is below ``precision``: a flat cloud needs few powers along its thin side.
 
-    Use it when σ is not below the radius of the cloud, in any dimension that keeps M small. Only
+    Use it when σ is not far below the radius of the cloud, in any dimension that keeps M = |A| small. Only
     multiplications and matrix products.
     """
 
     kind = "taylor"
 
-    def __init__(self, centre: np.ndarray, radius: float, sigma: float, degree: int) -> None:
-        self.centre = centre
-        self.radius = radius  # of the nodes, in units of length
+    def __init__(self, box: Box, sigma: float, precision: float) -> None:
+        self.box = box
         self.sigma = sigma
-        self.degree = degree
-        self.precision = max(float(pdtrc(degree, 2 * (radius / sigma) ** 2)), 1e-15)
+        self.precision = precision
+        self._unit = math.sqrt(2) / sigma
+        self._others, self._counts = _exponents(self._unit * box.half, precision)
 
     @classmethod
-    def over(cls, points: np.ndarray, sigma: float, precision: float) -> TaylorKernel:
-        """The kernel map for the ball around the middle of the points that holds them."""
-        centre = (points.min(axis=0) + points.max(axis=0)) / 2
-        radius = float(np.sqrt(((points - centre) ** 2).sum(axis=1).max()))
-        return cls(centre, radius, sigma, cls._degree(radius, sigma, precision))
+    def size(cls, box: Box, sigma: float, precision: float) -> int:
+        """M, or some number above 20,000."""
+        return int(_exponents(math.sqrt(2) / sigma * box.half, precision)[1].sum())
 
-    @staticmethod
-    def _degree(radius: float, sigma: float, precision: float) -> int:
-        """The smallest p with P(Poisson(R²) > p) ≤ precision."""
-        mean = 2 * (radius / sigma) ** 2
-        degrees = np.arange(int(4 * mean) + 60)
-        return int(np.argmax(pdtrc(degrees, mean) <= precision))
-
-    @classmethod
-    def size(cls, radius: float, dimension: int, sigma: float, precision: float) -> int:
-        """The number of features M that a ball of this radius needs."""
-        if radius > 5 * sigma:  # the series would be longer than anything it could replace
-            return 10**9
-        return math.comb(cls._degree(radius, sigma, precision) + dimension, dimension)
-
-    @cached_property
-    def _steps(self) -> list[tuple[int, int, float]]:
-        """How each feature past the first follows: feature parent · z_axis · factor."""
-        index: dict[tuple[int, ...], int] = {(): 0}
-        steps = []
-        for degree in range(1, self.degree + 1):
-            for axes in combinations_with_replacement(range(len(self.centre)), degree):
-                parent, axis = axes[:-1], axes[-1]
-                steps.append((index[parent], axis, 1 / math.sqrt(axes.count(axis))))
-                index[axes] = len(index)
-        return steps
+    @property
+    def dimension(self) -> int:
+        return self.box.dimension
 
     @property
     def n_features(self) -> int:
         """M"""
-        return len(self._steps) + 1
+        return int(self._counts.sum())
 
-    def features(self, points: np.ndarray) -> np.ndarray:
-        """φ(x) of each point as a column: (M, m)."""
-        z = np.ascontiguousarray((points - self.centre).T) * (math.sqrt(2) / self.sigma)  # (d, m)
+    @cached_property
+    def _steps(self) -> list[tuple[int, int, int]]:
+        """How each feature without a power of the last axis follows: feature parent · z_axis/√power."""
+        others = [tuple(exponents) for exponents in self._others.tolist()]
+        index = {exponents: row for row, exponents in enumerate(others)}
+        steps = []
+        for exponents in others[1:]:
+            axis = max(i for i, a in enumerate(exponents) if a)
+            parent = tuple(a - (i == axis) for i, a in enumerate(exponents))
+            steps.append((index[parent], axis, exponents[axis]))
+        return steps
+
+    def _first_block(self, z: np.ndarray, out: np.ndarray) -> None:
+        """The features without a power of the last axis, times what is in ``out[0]``."""
+        highest = self._others.max(axis=0, initial=0)
+        powers = [[z[i] / math.sqrt(a) for a in range(1, top + 1)] for i, top in enumerate(highest)]
+        for row, (parent, axis, power) in enumerate(self._steps, start=1):
+            np.multiply(out[parent], powers[axis][power - 1], out=out[row])
+
+    def features(self, points: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+        """φ(x) of each point as a column, times its ``scale``: (M, m).
+
+        The features with power a of the last axis are a block. The next block is made of the
+        beginning of the one before, because both are sorted by β.
+        """
+        z = self.box.local(points) * self._unit  # (d, m)
         phi = np.empty((self.n_features, len(points)))
         np.exp(-0.5 * (z**2).sum(axis=0), out=phi[0])
-        for row, (parent, axis, factor) in enumerate(self._steps, start=1):
-            np.multiply(phi[parent], z[axis], out=phi[row])
-            if factor != 1:
-                phi[row] *= factor
+        if scale is not None:
+            phi[0] *= scale
+        self._first_block(z, phi)
+        before, start = 0, int(self._counts[0])
+        for a, count in enumerate(self._counts[1:], start=1):
+            np.multiply(phi[before : before + count], z[-1] / math.sqrt(a), out=phi[start : start + count])
+            before, start = start, start + int(count)
         return phi
 
-    def chunks(self, n: int) -> Iterator[slice]:
+    def _factors(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """F, L with φ_{(α', a)}(x) = F_α'(x) L_a(x): all but the last axis, and its powers. Few rows both."""
+        z = self.box.local(points) * self._unit
+        first = np.empty((len(self._others), len(points)))
+        np.exp(-0.5 * (z**2).sum(axis=0), out=first[0])
+        self._first_block(z, first)
+        last = np.ones((len(self._counts), len(points)))
+        for a in range(1, len(last)):
+            np.multiply(last[a - 1], z[-1] / math.sqrt(a), out=last[a])
+        return first, last
+
+    @cached_property
+    def _used(self) -> np.ndarray:
+        """Which (a, α') are in A: (powers, others), in the order of the features."""
+        used: np.ndarray = np.arange(len(self._others)) < self._counts[:, None]
+        return used
+
+    def chunks(self, n: int) -> list[slice]:
         """Ranges of nodes whose features fit the memory that is set aside."""
-        size = max(256, CHUNK_ENTRIES // self.n_features)
-        return (slice(start, min(start + size, n)) for start in range(0, n, size))
-
-    @property
-    def dimension(self) -> int:
-        return len(self.centre)
-
-    def inside(self, points: np.ndarray) -> np.ndarray:
-        # with ρ = |z| the error is at most e^(−(ρ − R)²/2) P(Poisson(ρR) > p), and the first factor is what
-        # the kernel itself falls by
-        distance = np.linalg.norm(points - self.centre, axis=1)
-        tail = pdtrc(self.degree, 2 * distance * self.radius / self.sigma**2)
-        return tail <= max(OUTSIDE, self.precision)
+        return ranges(n, max(256, CHUNK_ENTRIES // self.n_features))
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Σ_j φ(x_j) w_j: (M, q)."""
-        result = np.zeros((self.n_features, weights.shape[1]))
-        for rows in self.chunks(len(points)):
-            result += self.features(points[rows]) @ weights[rows]
+        """Σ_j φ(x_j) w_j: (M, q). One column takes a tenth of the features: c_{α'a} = Σ_j F_α'(x_j) w_j L_a(x_j)."""
+        single = weights.shape[1] == 1
+
+        def work(rows: slice) -> np.ndarray:
+            if not single:
+                return self.features(points[rows]) @ weights[rows]
+            first, last = self._factors(points[rows])
+            last *= weights[rows, 0]
+            return last @ first.T
+
+        result = sum(share_out(work, self.chunks(len(points))), np.zeros(()))
+        return result[self._used][:, None] if single else result
+
+    def evaluate(
+        self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
+    ) -> np.ndarray:
+        result = np.empty((len(points), columns))
+        grid = np.zeros(self._used.shape)
+        if columns == 1:
+            grid[self._used] = coefficients[:, 0]
+
+        def work(rows: slice) -> None:
+            if columns == 1:
+                first, last = self._factors(points[rows])
+                np.einsum("aj,aj->j", grid.T @ last, first, out=result[rows, 0])
+            else:
+                np.matmul(self.features(points[rows]).T, coefficients, out=result[rows])
+            if finish is not None:
+                finish(rows, result[rows])
+
+        for_all(work, self.chunks(len(points)))
         return result
 
-    def evaluate(self, points: np.ndarray, coefficients: np.ndarray, columns: int) -> np.ndarray:
-        result = np.empty((len(points), columns))
-        for rows in self.chunks(len(points)):
-            np.matmul(self.features(points[rows]).T, coefficients, out=result[rows])
+    def gram(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Σ_j w_j φ(x_j) φ(x_j)ᵀ for weights w ≥ 0: (M, M)."""
+        scale = np.sqrt(weights)
+
+        def work(rows: slice) -> np.ndarray:
+            S = self.features(points[rows], scale[rows])
+            return S @ S.T
+
+        result = np.zeros((self.n_features, self.n_features))
+        for part in share_out(work, self.chunks(len(points))):
+            result += part
+        return result
+
+    def inside(self, points: np.ndarray) -> np.ndarray:
+        # the error is at most √(t(x) · precision); no kernel value is above that of the nearest place in the box
+        distance = self.box.distance(points)
+        result: np.ndarray = distance <= 1e-9 * self.sigma
+        outside = np.flatnonzero(~result)
+        for rows in self.chunks(len(outside)):
+            far = outside[rows]
+            lost = np.maximum(1 - (self.features(points[far]) ** 2).sum(axis=0), 0)
+            largest = np.exp(-((distance[far] / self.sigma) ** 2))
+            result[far] = np.sqrt(lost * self.precision) <= OUTSIDE * largest
         return result
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"sigma": self.sigma, "radius": self.radius, "degree": self.degree}, {"centre": self.centre}
+        return {"sigma": self.sigma, "precision": self.precision}, self.box.state()
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> TaylorKernel:
-        return cls(arrays["centre"], numbers["radius"], numbers["sigma"], numbers["degree"])
+        return cls(Box(**arrays), numbers["sigma"], numbers["precision"])
+
+
+def _exponents(half: np.ndarray, precision: float) -> tuple[np.ndarray, np.ndarray]:
+    """A for the box |z_i| ≤ h_i: exponents of all axes but the last, largest β first, (m, d − 1), and how many
+    of them go with each power of the last.
+
+    β is a product over axes, so those that go with a higher power are the first of those that go with a lower.
+    """
+    others, beta = np.zeros((1, 0), dtype=np.int64), np.ones(1)
+    for side in half[:-1]:
+        joint = beta[:, None] * _bounds(side)
+        kept, power = np.nonzero(joint > UNSEEN * precision)
+        others, beta = np.column_stack([others[kept], power]), joint[kept, power]
+        if len(beta) > TOO_MANY:
+            return others, np.array([len(beta)])
+    order = np.argsort(-beta, kind="stable")
+    joint = beta[order, None] * _bounds(half[-1])
+    ascending = np.sort(joint, axis=None)
+    cut = ascending[np.searchsorted(np.cumsum(ascending), precision)]
+    counts = (joint >= cut).sum(axis=0)
+    return others[order[: counts[0]]], counts[counts > 0]
+
+
+def _bounds(side: float) -> np.ndarray:
+    """max_{|z| ≤ h} e^(−z²) z^(2a)/a! for a = 0, 1, …"""
+    a = np.arange(1, int(8 * min(side, 50.0) ** 2) + 60)  # a side beyond that has TOO_MANY alone
+    z = np.minimum(side, np.sqrt(a))  # e^(−z²) z^(2a) is largest at z² = a
+    with np.errstate(divide="ignore"):
+        return np.concatenate([[1.0], np.exp(2 * a * np.log(z) - z**2 - gammaln(a + 1))])

@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from pinvgcn.checks import as_points
 from pinvgcn.errors import DataError
 from pinvgcn.kernels import Kernel, kernel_from_state
+from pinvgcn.parallel import ranges
 
-CHUNK = 65_536  # nodes evaluated at a time
+CHUNK = 131_072  # nodes evaluated at a time
 
 
 class Extension(ABC):
@@ -64,28 +65,36 @@ class KernelExtension(Extension):
                 f"Got {points.shape[1]} columns instead."
             )
         result = np.empty((len(points), self.transform.shape[1]))
-        for start in range(0, len(points), CHUNK):
-            block = slice(start, start + CHUNK)
-            result[block] = self.raw(points[block]) @ self.transform
-        return result
-
-    def raw(self, points: np.ndarray) -> np.ndarray:
-        """E(x), before T: (m, 1 + q)."""
-        sums = self.kernel.evaluate(points, self.coefficients, self.columns)
-        degrees = sums[:, 0] - self.missing_loop
-        alone = (degrees <= self.smallest_degree) | ~self.kernel.inside(points)
+        alone = np.zeros(len(points), dtype=bool)
+        for rows in ranges(len(points), CHUNK):
+            result[rows] = self.functions(points[rows], alone[rows]) @ self.transform
+            alone[rows] |= ~self.kernel.inside(points[rows])
         if alone.any():
-            row = int(np.flatnonzero(alone)[0])
+            first = points[int(np.flatnonzero(alone)[0])]
             raise DataError(
                 f"{int(alone.sum())} of {len(points)} points are too far from all training points to be "
-                f"joined to them (first: {np.array2string(points[row], precision=6)}). "
+                f"joined to them (first: {np.array2string(first, precision=6)}). "
                 "Remove them, or fit with a larger sigma or with points near them."
             )
-        root = np.sqrt(degrees)[:, None]
-        values = sums
-        values[:, 1:] /= root * (self.shift + self.gain / degrees[:, None])
-        values[:, :1] = root
-        return values
+        return result
+
+    def functions(self, points: np.ndarray, alone: np.ndarray | None = None) -> np.ndarray:
+        """E(x), before T: (m, 1 + q). ``alone`` is set where a point has no degree to speak of."""
+        plain = (self.shift == 1).all() and (self.gain == 0).all()
+
+        def finish(rows: slice, values: np.ndarray) -> None:
+            degrees = values[:, 0] - self.missing_loop
+            connected = degrees > self.smallest_degree
+            if alone is not None:
+                alone[rows] = ~connected
+            degrees = np.where(connected, degrees, 1.0)[:, None]
+            root = np.sqrt(degrees)
+            values *= 1 / root
+            if not plain:
+                values[:, 1:] /= self.shift + self.gain / degrees
+            values[:, :1] = root
+
+        return self.kernel.evaluate(points, self.coefficients, self.columns, finish)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         numbers, arrays = self.kernel.state()
@@ -157,7 +166,7 @@ class IncidenceExtension(Extension):
                 f"{int((degrees <= 0).sum())} of {rows.shape[0]} rows have no value that training knew "
                 f"(first: row {int(np.flatnonzero(degrees <= 0)[0])}). Remove them, or fit with such rows."
             )
-        result = rows @ self.coefficients
+        result: np.ndarray = rows @ self.coefficients
         result /= np.sqrt(degrees)[:, None]
         return result
 

@@ -1,43 +1,107 @@
-"""The spectrum of a kernel that has few features is a small problem."""
+"""The spectrum of a kernel that has few features is a small problem (docs/maths.md, 4.4).
+
+With G = ΦΦᵀ and S = P D^(−1/2) Φ (n × M), P = I − u₀u₀ᵀ, the eigenpairs (θ, v) of the M × M matrix SᵀS give those
+of P Ĝ P = SSᵀ: u = S v/√θ. One pass over the nodes for SᵀS, none for its eigenpairs, one for the vectors.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
-from pinvgcn.kernels import TaylorKernel
+from pinvgcn.kernels import FourierKernel, TaylorKernel
+from pinvgcn.kernels.fourier import combine
+from pinvgcn.parallel import share_out
+from pinvgcn.spectra.krylov import krylov_eigenpairs
+from pinvgcn.spectra.operator import KernelOperator
 
-GRAM_DIGITS = 1e-14  # eigenvalues of SᵀS below this, relative to the largest, have no digit left
-QR_DIGITS = 1e-18  # those of a QR of S: below this its vectors are not orthogonal to 1e-8 any more
+EPS = float(np.finfo(np.float64).eps)
+GRAM_DIGITS = 1e-12  # eigenvalues of SᵀS below this, beside the largest, have fewer than three digits
+QR_DIGITS = 1e-18  # those of a QR of S: below this the vectors cannot be evaluated to eight digits any more
+DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
-def feature_eigenpairs(
-    kernel: TaylorKernel, points: np.ndarray, degrees: np.ndarray, u0: np.ndarray, rank: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues θ of P Ĝ P, P = I − u₀u₀ᵀ, and their vectors as features' coefficients (M, r).
+@dataclass(frozen=True)
+class SmoothPairs:
+    """Eigenpairs of P Ĝ P as functions of position."""
 
-    With G = ΦΦᵀ and S = P D^(−1/2) Φ (n × M), the eigenpairs (θ, v) of the M × M matrix SᵀS give those of
-    P Ĝ P = SSᵀ: u = S v/√θ (docs/maths.md, section 4). One pass over the nodes, no iteration. Where
-    that does not give ``rank`` pairs, a second pass makes a QR of S in chunks: R has the singular values
-    √θ, and with them twice the digits.
+    theta: np.ndarray  # (q,), largest first
+    coefficients: np.ndarray  # of the kernel's features: the sum of all nodes (for degrees), then u √d of each pair
+    noise: np.ndarray  # (q,): what rounding and the kernel's error may do to θ
+    cut: float = 0.0  # the share of the kernel's error in that
+
+
+def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
+    """From the Gram matrix of Taylor features, or where that has no digits left from a QR of S in chunks.
+
+    R has the singular values √θ, and with them twice the digits.
     """
-    scale = 1 / np.sqrt(degrees)
-    M = kernel.n_features
-    gram, along = np.zeros((M, M)), np.zeros(M)
-    for rows in kernel.chunks(len(u0)):
-        S = kernel.features(points[rows]) * scale[rows]  # (M, chunk)
-        gram += S @ S.T
-        along += S @ u0[rows]
+    kernel, points, degrees = operator.kernel, operator.points, operator.degrees
+    assert isinstance(kernel, TaylorKernel)
+    inverse = 1 / degrees
+    ones = kernel.gather(points, np.ones((len(points), 1)))
+    along = ones[:, 0] / np.sqrt(degrees.sum())  # (D^(−1/2)Φ)ᵀ u₀
+    gram = kernel.gram(points, inverse)
+    # k(x, x) = 1: what the traces differ by is the sum of all eigenvalues of the part that was cut off
+    cut = min(max(inverse.sum() - np.trace(gram), 0.0) + 10 * EPS, kernel.precision * inverse.sum())
     gram -= np.outer(along, along)
+    M = len(gram)
     wanted = min(rank, M)
     theta, v = scipy.linalg.eigh(gram, subset_by_index=[M - wanted, M - 1])
-    if theta[0] < GRAM_DIGITS * theta[-1]:
-        R = np.zeros((0, M))
-        for rows in kernel.chunks(len(u0)):
-            S = kernel.features(points[rows]) * scale[rows] - np.outer(along, u0[rows])
-            R = scipy.linalg.qr(np.vstack([R, S.T]), mode="r", overwrite_a=True)[0][:M]
-        _, roots, vt = np.linalg.svd(R, full_matrices=False)
-        theta, v = roots[:wanted][::-1] ** 2, vt[:wanted][::-1].T
-    real = theta > QR_DIGITS * max(theta[-1], 1e-300)
-    theta, v = theta[real][::-1], v[:, real][:, ::-1]
-    return theta, v / np.sqrt(theta)
+    theta, v = theta[::-1], v[:, ::-1]
+    noise = np.full(wanted, 4 * EPS * np.sqrt(M) * max(theta[0], EPS))
+    if theta[-1] < GRAM_DIGITS * theta[0]:
+        _, roots, vt = np.linalg.svd(_triangle(operator, kernel, along), full_matrices=False)
+        theta, v = roots[:wanted] ** 2, vt[:wanted].T
+        error = 4 * EPS * np.sqrt(M) * roots[0]
+        noise = 2 * roots[:wanted] * error + error**2
+    real = theta > np.maximum(noise, QR_DIGITS * theta[0]) if wanted and theta[0] > EPS else np.zeros(wanted, bool)
+    theta, v = theta[real], v[:, real]
+    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real] + cut, cut)
+
+
+def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray) -> np.ndarray:
+    """R of a QR of S, the QR of the R of each chunk: (M, M)."""
+    scale = 1 / np.sqrt(operator.degrees)
+    u0 = operator.null_vector[:, 0]
+
+    def work(rows: slice) -> np.ndarray:
+        S = kernel.features(operator.points[rows], scale[rows]) - np.outer(along, u0[rows])
+        return np.linalg.qr(S.T, mode="r")
+
+    R = np.zeros((0, kernel.n_features))
+    for part in share_out(work, kernel.chunks(len(u0))):
+        R = np.linalg.qr(np.vstack([R, part]), mode="r")
+    return R
+
+
+def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> SmoothPairs:
+    """From the Gram matrix of Fourier features, a convolution: a Krylov iteration over FFTs, in M dimensions."""
+    kernel, points, degrees = operator.kernel, operator.points, operator.degrees
+    assert isinstance(kernel, FourierKernel)
+    gram = kernel.gram(points, 1 / degrees)
+    ones = kernel.gather(points, np.ones((len(points), 1)))
+    # gathered sums carry b where features have √b; ``coordinates`` multiplies by another √b
+    along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(degrees.sum())
+    M = len(along)
+    if M <= max(DENSE_MODES, 3 * rank):
+        matrix = gram.dense() - np.outer(along, along)
+        wanted = min(rank, M)
+        theta, a = scipy.linalg.eigh(matrix, subset_by_index=[M - wanted, M - 1])
+        theta, a = theta[::-1], a[:, ::-1]
+    else:
+        found = krylov_eigenpairs(
+            lambda X: gram @ X - np.outer(along, along @ X),
+            M,
+            rank,
+            deflate=np.zeros((M, 0)),
+            tolerance=lambda theta: np.maximum(0.1 * np.minimum(tolerance, theta), 0.1 * operator.noise),
+            random_state=random_state,
+        )
+        theta, a = found.values, found.vectors
+    real = theta > operator.noise
+    theta, a = theta[real], a[:, real]
+    functions = gram.coefficients((a / np.sqrt(theta)).T)
+    return SmoothPairs(theta, combine(np.concatenate([ones, functions])), np.full(len(theta), operator.noise))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,11 @@ import numpy as np
 
 from pinvgcn.errors import GraphError, ModelFileError
 from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.extension import Extension, extension_from_state
 
 ZERO = 1e-12  # eigenvalues at or below this are null
+CHUNK = 8_192  # nodes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,26 +23,62 @@ class Spectrum:
 
     Parameters
     ----------
-    null_vectors : (n, k) array
-        An orthonormal basis for λ = 0: √degree on each connected component, zero elsewhere.
+    basis : (n, k + r) array
+        V = [U₀ U_r]. U₀ is an orthonormal basis for λ = 0: √degree on each connected component, zero
+        elsewhere; U_r the eigenvectors of ``values``, orthonormal, with deterministic signs (``orient``).
     values : (r,) array
         The smallest eigenvalues above zero, ascending.
-    vectors : (n, r) array
-        Their eigenvectors, orthonormal, with deterministic signs (``orient``).
     residuals : (r,) array
-        |L u_i − λ_i u_i| of the true operator, self loops respected.
+        |L u_i − λ_i u_i| of the true operator, self loops respected; not below the true one.
     solver : str
         What computed them.
     extension : Extension, optional
         The same vectors as functions of a node's data; None where nodes are known by index only.
+    noise : (r,) array, optional
+        What rounding and the approximation of the kernel may do to each value; zero where nothing is known.
+    degree_error : float
+        The largest relative error of a degree that was seen against the exact kernel.
+    reason : str
+        Why this solver was chosen.
     """
 
-    null_vectors: np.ndarray
+    basis: np.ndarray
     values: np.ndarray
-    vectors: np.ndarray
     residuals: np.ndarray
     solver: str
     extension: Extension | None = None
+    noise: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    degree_error: float = 0.0
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.noise) != len(self.values):
+            object.__setattr__(self, "noise", np.zeros(len(self.values)))
+
+    @property
+    def components(self) -> int:
+        """k, the number of null vectors."""
+        return self.basis.shape[1] - self.rank
+
+    @property
+    def null_vectors(self) -> np.ndarray:
+        """U₀: (n, k)."""
+        return self.basis[:, : self.components]
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """U_r: (n, r)."""
+        return self.basis[:, self.components :]
+
+    @property
+    def relative_residuals(self) -> np.ndarray:
+        """|L u_i − λ_i u_i| / |1 − λ_i|: how exact u_i is where 1 − λ_i is tiny."""
+        return self.residuals / np.maximum(np.abs(1 - self.values), 1e-300)
+
+    @property
+    def orthogonality(self) -> float:
+        """The largest entry of VᵀV − I."""
+        return float(np.abs(self.basis.T @ self.basis - np.eye(self.basis.shape[1])).max(initial=0))
 
     @property
     def rank(self) -> int:
@@ -50,21 +88,16 @@ class Spectrum:
     @property
     def n_nodes(self) -> int:
         """n"""
-        return len(self.vectors)
+        return len(self.basis)
 
     @property
     def eigengap(self) -> float:
         """λ₁, or 1 where no pair is known: then every non-zero eigenvalue is taken to be 1."""
         return float(self.values[0]) if self.rank else 1.0
 
-    @property
-    def basis(self) -> np.ndarray:
-        """V = [U₀ U_r]: (n, k + r)."""
-        return np.hstack([self.null_vectors, self.vectors])
-
     def extend(self, nodes: Any) -> np.ndarray:
         """The eigenvectors at nodes never seen, (m, r); at the nodes of the graph, ``vectors``."""
-        return self.extend_basis(nodes)[:, self.null_vectors.shape[1] :]
+        return self.extend_basis(nodes)[:, self.components :]
 
     def extend_basis(self, nodes: Any) -> np.ndarray:
         """[U₀ U_r] at nodes never seen: (m, k + r)."""
@@ -77,19 +110,24 @@ class Spectrum:
 
     def __repr__(self) -> str:
         return (
-            f"Spectrum(n_nodes={self.n_nodes}, components={self.null_vectors.shape[1]}, rank={self.rank}, "
+            f"Spectrum(n_nodes={self.n_nodes}, components={self.components}, rank={self.rank}, "
             f"eigengap={self.eigengap:.4g}, solver={self.solver!r})"
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Everything, as a description for JSON and arrays."""
         arrays = {
-            "null_vectors": self.null_vectors,
+            "basis": self.basis,
             "values": self.values,
-            "vectors": self.vectors,
             "residuals": self.residuals,
+            "noise": self.noise,
         }
-        description: dict[str, Any] = {"solver": self.solver, "extension": None}
+        description: dict[str, Any] = {
+            "solver": self.solver,
+            "reason": self.reason,
+            "degree_error": self.degree_error,
+            "extension": None,
+        }
         if self.extension is not None:
             numbers, more = self.extension.state()
             description["extension"] = {"kind": self.extension.kind, **numbers}
@@ -105,12 +143,14 @@ class Spectrum:
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
             extension = extension_from_state(description["extension"]["kind"], description["extension"], mine)
         return cls(
-            arrays["null_vectors"],
+            arrays["basis"],
             arrays["values"],
-            arrays["vectors"],
             arrays["residuals"],
             description["solver"],
             extension,
+            noise=arrays["noise"],
+            degree_error=description["degree_error"],
+            reason=description["reason"],
         )
 
     def save(self, path: str | Path) -> None:
@@ -134,13 +174,17 @@ def count_zeros(values: np.ndarray) -> int:
 
 
 def orient(vectors: np.ndarray) -> np.ndarray:
-    """The sign ±1 of each column that makes Σ u³ positive, (r,).
+    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,).
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
-    cubes, sizes = (vectors**3).sum(axis=0), np.abs(vectors)
-    undecided = np.abs(cubes) <= 1e-8 * (sizes**3).sum(axis=0)
-    first = (sizes >= (1 - 1e-8) * sizes.max(axis=0)).argmax(axis=0)  # of those equal but for rounding
-    largest = vectors[first, np.arange(vectors.shape[1])]
-    return np.where(np.where(undecided, largest, cubes) < 0, -1.0, 1.0)
+    n, r = vectors.shape
+    parts = share_out(lambda rows: (vectors[rows] * vectors[rows] * vectors[rows]).sum(axis=0), ranges(n, CHUNK))
+    moments = sum(parts, np.zeros(r))
+    for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(n)):  # Σ |u|³ is 1/√n or more
+        u = vectors[:, column]
+        sizes = np.abs(u)
+        first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding
+        moments[column] = u[first]
+    return np.where(moments < 0, -1.0, 1.0)

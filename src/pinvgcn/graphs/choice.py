@@ -1,0 +1,212 @@
+"""Which solver a Gaussian graph takes: an explicit model of what each would cost (docs/solvers.md).
+
+Seconds are those of one ordinary core, from constants that were measured once. They need to be right within a
+factor of a few: where two solvers cost nearly the same it does not matter which is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pinvgcn.graphs.base import DENSE_NODES
+from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
+
+MOST_NODES = 20_000  # of the dense solver: its matrices take 3 × 8 n² bytes
+MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
+MOST_MODES = 400_000  # of the Fourier solver: its grid of frequencies has eight times as many places
+FEW_MODES = 4_000  # a small problem even where it is larger than the graph
+MOST_PAIRS = 40_000_000  # of the cut-off solver: its sparse matrix takes 12 bytes a pair
+TAYLOR_PRECISION = 1e-10
+FINEST = 1e-12  # precision of the Fourier series while modes × nodes are fewer than LITTLE
+LITTLE = 1e7
+PRODUCT = 1e-9  # its precision in products beyond that, and at worst
+WORST = 1e-7
+CUTOFF_PRECISION = 1e-13
+
+# seconds
+FLOP = 4e-11  # of a matrix product
+FEATURE = 1.5e-9  # to make one Taylor feature of one point
+SPREAD = 5e-10  # to add one point to one place of a grid, in a non-uniform FFT
+TRANSFORM = 1.5e-9  # FFT, for each place of its grid and binary digit of their number
+WEIGHT = 1.5e-8  # one value of the kernel
+PAIR = 1.5e-7  # one pair found by a k-d tree and stored
+SPARSE = 2e-9  # one entry of a sparse product
+DENSE = 1e-10  # of an eigenproblem, for each n³
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a solver would cost, or why it refuses."""
+
+    solver: str
+    seconds: float  # infinite where it refuses
+    why: str
+
+    @property
+    def accepted(self) -> bool:
+        return math.isfinite(self.seconds)
+
+    def __str__(self) -> str:
+        return f"{self.solver} about {_seconds(self.seconds)} ({self.why})" if self.accepted else f"{self.solver} no ({self.why})"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that the costs depend on."""
+
+    points: np.ndarray
+    box: Box
+    sigma: float
+    rank: int
+    precision: float  # that the residuals ask of the kernel
+
+    @property
+    def n(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def fourier_precision(self) -> float:
+        """The finest precision that costs little, but the one that is asked for at least."""
+        fine = FourierKernel.size(self.box, self.sigma, FINEST)
+        return FINEST if fine * self.n <= LITTLE else max(self.precision, FINEST)
+
+    @cached_property
+    def modes(self) -> float:
+        return FourierKernel.size(self.box, self.sigma, self.fourier_precision) if self.box.dimension <= 3 else math.inf
+
+    @property
+    def vectors(self) -> int:
+        """About how many vectors a Krylov iteration multiplies."""
+        return 2 * self.rank + 64
+
+    @property
+    def orthogonalise(self) -> float:
+        """Seconds a coordinate to keep them orthogonal."""
+        return 4 * FLOP * self.vectors**2
+
+    @property
+    def spread(self) -> float:
+        """Seconds of one non-uniform FFT of all nodes, two real columns."""
+        digits = 1 - math.log10(self.fourier_precision)
+        return SPREAD * self.n * digits ** self.box.dimension + self.transform
+
+    @property
+    def transform(self) -> float:
+        """Seconds of one FFT on the grid that the modes need."""
+        places = 8 * 2 * min(self.modes, 1e12)
+        return TRANSFORM * places * math.log2(places)
+
+    def estimates(self) -> list[Estimate]:
+        """Every solver's estimate."""
+        return [self.dense(), self.taylor(), self.fourier(), self.cutoff(), self.krylov()]
+
+    def dense(self) -> Estimate:
+        if self.n > MOST_NODES:
+            return Estimate("dense", math.inf, f"{self.n:,} nodes, more than {MOST_NODES:,}")
+        return Estimate("dense", DENSE * self.n**3, f"{self.n:,} nodes")
+
+    def taylor(self) -> Estimate:
+        M = TaylorKernel.size(self.box, self.sigma, TAYLOR_PRECISION)
+        if M > MOST_FEATURES:
+            return Estimate("taylor", math.inf, f"sigma={self.sigma:g} needs more than {MOST_FEATURES:,} features")
+        passes = self.n * (FLOP * M * (M + 2 * self.rank) + 3 * FEATURE * M)
+        return Estimate("taylor", passes + 10 * FLOP * M**3, f"{M:,} features")
+
+    def fourier(self) -> Estimate:
+        if self.box.dimension > 3:
+            return Estimate("fourier", math.inf, f"{self.box.dimension} dimensions, more than 3")
+        most = min(MOST_MODES, max(FEW_MODES, 4 * self.n))
+        if self.modes > most:
+            return Estimate("fourier", math.inf, f"sigma={self.sigma:g} needs more than {most:,} modes")
+        small = self.vectors * self.transform / 2 + self.modes * self.orthogonalise
+        return Estimate("fourier", small + (self.rank / 2 + 4) * self.spread, f"{self.modes:,.0f} modes")
+
+    def cutoff(self) -> Estimate:
+        pairs = CutoffKernel.count_pairs(self.points, self.sigma, CUTOFF_PRECISION)
+        if pairs > MOST_PAIRS:
+            return Estimate("cutoff", math.inf, f"sigma={self.sigma:g} joins more than {MOST_PAIRS:,} pairs")
+        seconds = PAIR * pairs + self.n * self.orthogonalise + 20 * self.vectors * SPARSE * pairs
+        return Estimate("cutoff", seconds, f"{pairs:,.0f} pairs")
+
+    def krylov(self) -> Estimate:
+        own = self.n * self.orthogonalise
+        if self.by_transforms:
+            return Estimate("krylov", own + self._transforms, f"non-uniform FFTs of {self.modes:,.0f} modes")
+        return Estimate("krylov", own + self._all_pairs, f"all {self.n**2:.1e} pairs")
+
+    @property
+    def _transforms(self) -> float:
+        return self.vectors * self.spread if self.modes <= MOST_MODES else math.inf
+
+    @property
+    def _all_pairs(self) -> float:
+        return self.vectors / 16 * self.n**2 * (WEIGHT + 32 * FLOP)
+
+    @property
+    def by_transforms(self) -> bool:
+        """Whether products by non-uniform FFT cost less than those by all pairs."""
+        return self._transforms < self._all_pairs
+
+    def taylor_kernel(self) -> TaylorKernel:
+        return TaylorKernel(self.box, self.sigma, TAYLOR_PRECISION)
+
+    def fourier_kernel(self) -> FourierKernel:
+        return FourierKernel(self.box, self.sigma, self.fourier_precision)
+
+    def cutoff_kernel(self) -> CutoffKernel:
+        return CutoffKernel(self.points, self.sigma, CUTOFF_PRECISION)
+
+    def krylov_kernel(self) -> Kernel:
+        return self.fourier_kernel() if self.by_transforms else ExactKernel(self.points, self.sigma)
+
+
+def cheapest_kernel(points: np.ndarray, box: Box, sigma: float) -> Kernel:
+    """The kernel whose product with one vector costs least, precise to ten digits where that is possible at all."""
+    n = len(points)
+    fine = TaylorKernel.size(box, sigma, FINEST)
+    series = FINEST if fine * n <= LITTLE else TAYLOR_PRECISION
+    taylor = TaylorKernel.size(box, sigma, series)
+    pairs = CutoffKernel.count_pairs(points, sigma, CUTOFF_PRECISION)
+    costs = {
+        "taylor": 2 * FEATURE * n * taylor if taylor <= MOST_FEATURES else math.inf,
+        "cutoff": PAIR * pairs if pairs <= MOST_PAIRS else math.inf,
+        "exact": WEIGHT * n**2,
+        "fourier": math.inf,
+    }
+    precision = FINEST
+    if box.dimension <= 3:
+        for asked in (PRODUCT, WORST):
+            problem = Problem(points, box, sigma, 1, asked)
+            if problem.modes <= 2 * MOST_MODES:
+                costs["fourier"], precision = 2 * problem.spread, problem.fourier_precision
+                break
+    best = min(costs, key=lambda kind: costs[kind])
+    if best == "taylor":
+        return TaylorKernel(box, sigma, series)
+    if best == "fourier":
+        return FourierKernel(box, sigma, precision)
+    return CutoffKernel(points, sigma, CUTOFF_PRECISION) if best == "cutoff" else ExactKernel(points, sigma)
+
+
+def choose(problem: Problem) -> tuple[str, str]:
+    """The solver that costs least, and the reason in words."""
+    if problem.n <= DENSE_NODES:
+        return "dense", f"up to {DENSE_NODES:,} nodes the whole matrix is quick and exact"
+    estimates = sorted(problem.estimates(), key=lambda estimate: estimate.seconds)
+    best = estimates[0]
+    others = "; ".join(str(estimate) for estimate in estimates[1:])
+    return best.solver, f"{best}; {others}"
+
+
+def refusal(problem: Problem, solver: str) -> str | None:
+    """Why a solver that was asked for does not take the problem; None where it does."""
+    estimate: Estimate = getattr(problem, solver)()
+    return None if estimate.accepted else estimate.why
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds / 60:.2g} min" if seconds < 6_000 else f"{seconds / 3600:.2g} h"

@@ -1,0 +1,54 @@
+"""The smallest box around a cloud, turned to the cloud's own axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Box:
+    """{x : |Qᵀ(x − c)|_i ≤ h_i} with Q the principal axes of the points.
+
+    The kernel does not change when space is turned, but the length of a series does: along its own axes
+    a cloud is thinner, and one on a plane or a line has no thickness at all.
+    """
+
+    centre: np.ndarray  # c: (d,)
+    axes: np.ndarray  # Q: (d, d)
+    half: np.ndarray  # h: (d,)
+
+    @classmethod
+    def around(cls, points: np.ndarray) -> Box:
+        """The box of these points (n, d)."""
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        moved = points - middle  # before any square: map coordinates have offsets of 10⁶ and more
+        size = np.abs(moved).max()
+        if size > 0:
+            moved /= size
+        moved -= moved.mean(axis=0)
+        _, axes = np.linalg.eigh(moved.T @ moved)
+        turned = (points - middle) @ axes
+        low, high = turned.min(axis=0), turned.max(axis=0)
+        half = (high - low) / 2
+        # what is flat has the thickness of its rounding
+        half[half <= 1e-13 * np.abs(points).max()] = 0
+        return cls(middle + axes @ ((low + high) / 2), axes, half)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.half)
+
+    def local(self, points: np.ndarray) -> np.ndarray:
+        """Qᵀ(x − c), one row an axis: (d, m)."""
+        return self.axes.T @ (points - self.centre).T
+
+    def distance(self, points: np.ndarray) -> np.ndarray:
+        """How far points are outside the box: (m,)."""
+        beyond = np.maximum(np.abs(self.local(points)) - self.half[:, None], 0)
+        length: np.ndarray = np.linalg.norm(beyond, axis=0)
+        return length
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"centre": self.centre, "axes": self.axes, "half": self.half}

@@ -1,0 +1,178 @@
+"""Spectra whose vectors are functions of position.
+
+The vectors are *defined* as values of a ``KernelExtension`` at the nodes, made orthonormal by a
+small matrix that the extension applies too. Evaluating them at the nodes therefore returns
+them exactly, however inexact the pairs are (docs/maths.md, section 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+
+from pinvgcn.parallel import for_all, ranges, share_out
+from pinvgcn.spectra.certificate import measure
+from pinvgcn.spectra.extension import KernelExtension
+from pinvgcn.spectra.feature_map import SmoothPairs
+from pinvgcn.spectra.operator import KernelOperator, degree_floor
+from pinvgcn.spectra.spectrum import ZERO, Spectrum, orient
+
+CHUNK = 8_192  # nodes at a time: their values stay in the cache
+DEPENDENT = 1e-6  # a function that differs from the others by less than this is one of them
+SAFE = 1e-3  # functions with a Gram matrix this far from singular are made orthonormal by its Cholesky factor
+
+
+def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, solver: str) -> Spectrum:
+    """The ``rank`` smoothest pairs of N from more of P Ĝ P, u(x) = f(x)/√d(x) with f in the kernel's features.
+
+    N U = U θ − (1 − ℓ) P D⁻¹ U where Ĝ's pairs are exact, so that the r × r matrix UᵀNU needs no product.
+    """
+    q = len(pairs.theta)
+    ones = np.ones(q)
+    extension = _extension(operator, pairs.coefficients, shift=ones, gain=np.zeros(q))
+    E = extension.functions(operator.points)  # (n, 1 + q), column 0 is √d
+    T, chosen = _orthonormaliser(E, operator.noise)
+    theta, noise = pairs.theta[chosen], pairs.noise[chosen]
+    S, known = np.eye(len(theta))[:, :rank], None
+    if operator.missing_loop:
+        inverse_degrees = T.T @ _weighted_gram(E, 1 / operator.degrees) @ T  # [u₀ U]ᵀ D⁻¹ [u₀ U]
+        along, inner = inverse_degrees[0, 1:], inverse_degrees[1:, 1:]
+        mu, S = scipy.linalg.eigh(np.diag(theta) - operator.missing_loop * inner)
+        mu, S = mu[::-1][:rank], S[:, ::-1][:, :rank]
+        noise = noise.max(initial=0) * np.ones(len(mu))
+        known = np.empty((len(E), len(mu)))
+
+        def defect(rows: slice) -> None:
+            V = E[rows] @ T
+            u0, U = V[:, :1], V[:, 1:]
+            NU = U * theta - operator.missing_loop * (U / operator.degrees[rows, None] - u0 * along)
+            known[rows] = NU @ S - (U @ S) * mu
+
+        for_all(defect, ranges(len(E), CHUNK))
+    else:
+        mu, noise = theta[:rank], noise[:rank]
+    T = np.hstack([T[:, :1], T[:, 1:] @ S])
+    return _seal(operator, extension, E, T, mu, noise, known, solver)
+
+
+def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, *, solver: str) -> Spectrum:
+    """Pairs of N itself, extended by u(x) = f(x) / (√d(x) (μ + (1 − ℓ)/d(x))).
+
+    At the nodes this is u + ρ/δ, with ρ the residual and δ the denominator. A column in which δ nearly
+    vanishes at some node takes the smooth extension instead.
+    """
+    shift, gain = mu.copy(), np.full_like(mu, operator.missing_loop)
+    delta = np.abs(mu + operator.missing_loop / operator.degrees[:, None])  # (n, r)
+    defect = np.abs(operator(U) - mu * U)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.linalg.norm(defect / delta, axis=0)
+    bad = ~(change < 0.1)
+    shift[bad], gain[bad] = 1.0, 0.0
+    columns = np.hstack([np.ones((len(U), 1)), U / np.sqrt(operator.degrees)[:, None]])
+    sums = operator.kernel.gather(operator.points, columns)
+    extension = _extension(operator, sums, shift=shift, gain=gain)
+    E = extension.functions(operator.points)
+    T, _ = _orthonormaliser(E, operator.noise)
+    V = E @ T[:, 1:]
+    NV = operator(V)
+    H = V.T @ NV
+    theta, S = scipy.linalg.eigh((H + H.T) / 2)
+    theta, S = theta[::-1], S[:, ::-1]
+    known = NV @ S - V @ (S * theta)
+    T = np.hstack([T[:, :1], T[:, 1:] @ S])
+    noise = np.full_like(theta, operator.noise)
+    return _seal(operator, extension, E, T, theta, noise, known, solver)
+
+
+def _extension(
+    operator: KernelOperator, sums: np.ndarray, *, shift: np.ndarray, gain: np.ndarray
+) -> KernelExtension:
+    """The functions of these sums as they are, not yet orthonormal."""
+    count = 1 + len(shift)
+    floor = degree_floor(len(operator.points), operator.kernel.precision)
+    return KernelExtension(
+        operator.kernel, sums, count, shift, gain, operator.missing_loop, floor, np.eye(count)
+    )
+
+
+def _orthonormaliser(E: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """T (1 + q, 1 + p) with E T orthonormal and its first column ∝ √d, and which p of the q pairs it uses."""
+    gram = E.T @ E
+    scale = np.sqrt(np.diag(gram))
+    if (scale[1:] > 10 * noise).all():
+        scaled = gram / np.outer(scale, scale)
+        if scipy.linalg.eigvalsh(scaled, subset_by_index=[0, 0])[0] > SAFE:
+            L = np.linalg.cholesky(scaled)
+            T = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T / scale[:, None]
+            return T, np.arange(len(L) - 1)
+    heard = np.concatenate([[0], 1 + np.flatnonzero(scale[1:] > 10 * noise)])
+    F = E[:, heard] / scale[heard]
+    _, R, order = scipy.linalg.qr(F[:, 1:] - F[:, :1] * (F[:, 0] @ F[:, 1:]), mode="economic", pivoting=True)
+    independent = int((np.abs(np.diag(R)) > DEPENDENT).sum())
+    chosen = np.concatenate([[0], 1 + np.sort(order[:independent])])
+    _, R = np.linalg.qr(F[:, chosen])
+    R *= np.sign(np.diag(R))[:, None]  # √d, not −√d
+    chosen = heard[chosen]
+    T = np.zeros((len(scale), len(chosen)))
+    T[chosen] = scipy.linalg.solve_triangular(R, np.eye(len(chosen))) / scale[chosen, None]
+    return T, chosen[1:] - 1
+
+
+def _weighted_gram(E: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Eᵀ diag(w) E."""
+    parts = share_out(lambda rows: (E[rows].T * weights[rows]) @ E[rows], ranges(len(E), CHUNK))
+    return sum(parts, np.zeros((E.shape[1], E.shape[1])))
+
+
+def _seal(
+    operator: KernelOperator,
+    extension: KernelExtension,
+    E: np.ndarray,
+    T: np.ndarray,
+    mu: np.ndarray,
+    noise: np.ndarray,
+    known: np.ndarray | None,
+    solver: str,
+) -> Spectrum:
+    """The spectrum with the basis E T, in the memory of E: signs fixed, residuals measured, pieces told apart."""
+    width = T.shape[1]
+
+    def turn(rows: slice) -> None:
+        E[rows, :width] = E[rows] @ T
+
+    for_all(turn, ranges(len(E), CHUNK))
+    basis = E[:, :width]
+    signs = np.concatenate([[1.0], orient(basis[:, 1:])])
+    for_all(lambda rows: np.multiply(basis[rows], signs, out=basis[rows]), ranges(len(E), CHUNK))
+    T *= signs
+    if known is not None:
+        known *= signs[1:]
+    certificate = measure(operator, mu, basis[:, 1:], known)
+    # further components, within rounding: a Rayleigh quotient is as exact as its residual squared
+    pieces = int((1 - mu <= np.maximum(max(ZERO, operator.noise), 10 * certificate.residuals**2)).sum())
+    if pieces:
+        rotation = _separate(basis[:, : 1 + pieces])
+        basis[:, : 1 + pieces] = basis[:, : 1 + pieces] @ rotation
+        T[:, : 1 + pieces] = T[:, : 1 + pieces] @ rotation
+    return Spectrum(
+        basis,
+        1 - mu[pieces:],
+        certificate.residuals[pieces:],
+        solver,
+        replace(extension, transform=T),
+        noise=noise[pieces:],
+        degree_error=certificate.degree_error,
+    )
+
+
+def _separate(null: np.ndarray) -> np.ndarray:
+    """The rotation (k, k) after which each null vector lives on one piece, and is positive there.
+
+    Nodes of one piece have parallel rows in any basis of the null space, those of two pieces orthogonal ones:
+    a pivoted QR finds a node of each.
+    """
+    _, _, nodes = scipy.linalg.qr(null.T, mode="economic", pivoting=True)
+    rotation, R = np.linalg.qr(null[nodes[: null.shape[1]]].T)
+    return rotation * np.sign(np.diag(R))

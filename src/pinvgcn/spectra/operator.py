@@ -1,0 +1,52 @@
+"""The normalised adjacency of a Gaussian graph, by kernel products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class KernelOperator:
+    """N = D^(−1/2) (G − (1 − ℓ) I) D^(−1/2), the normalised adjacency of a Gaussian graph.
+
+    ``smooth`` is Ĝ = D^(−1/2) G D^(−1/2), which differs from N by (1 − ℓ) D⁻¹ only.
+    """
+
+    kernel: Kernel
+    points: np.ndarray  # (n, d)
+    degrees: np.ndarray  # (n,)
+    missing_loop: float  # 1 − ℓ
+
+    @property
+    def noise(self) -> float:
+        """The size under which an eigenvalue of Ĝ cannot be told from the kernel's error."""
+        return 10 * self.kernel.precision * len(self.points) / float(self.degrees.mean())
+
+    @property
+    def null_vector(self) -> np.ndarray:
+        """u₀ = √d / |√d|: (n, 1)."""
+        root = np.sqrt(self.degrees)[:, None]
+        return root / np.linalg.norm(root)
+
+    def smooth(self, X: np.ndarray) -> np.ndarray:
+        """Ĝ X: (n, q)."""
+        scale = 1 / np.sqrt(self.degrees)[:, None]
+        result = self.kernel.product(self.points, scale * X)
+        result *= scale
+        return result
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """N X: (n, q)."""
+        result = self.smooth(X)
+        if self.missing_loop:
+            result -= self.missing_loop * X / self.degrees[:, None]
+        return result
+
+
+def degree_floor(n: int, precision: float) -> float:
+    """A degree at or below this cannot be told from zero."""
+    return max(1e-10, 10 * n * precision)
