@@ -124,7 +124,6 @@ def test_errors_are_the_builtin_ones_too(name: str, builtin: type) -> None:
 
 
 INTERNAL = {
-    ("kernels.exact", "ValueError"),  # a kernel handed other points than its own: a mistake of ours
     ("graphs.table", "ValueError"),  # caught at once and turned into ModelFileError
     ("graphs.base", "TypeError"),  # caught at once and turned into GraphError
 }

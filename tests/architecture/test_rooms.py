@@ -13,6 +13,7 @@ SOURCE = Path(pinvgcn.__file__).parent
 ROOMS = (
     "errors",
     "checks",
+    "parallel",
     "io",
     "datasets",
     "features",

@@ -91,7 +91,7 @@ def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
 
 
 def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs of a sparse matrix: its pieces by their edges, and the rest by a Krylov iteration on the heat kernel."""
+    """Pairs of a sparse matrix: its pieces by their edges, the rest by iterating on the heat kernel."""
     assert isinstance(operator.kernel, CutoffKernel)
     n = len(operator.points)
     scale = sp.diags_array(1 / np.sqrt(operator.degrees))
@@ -103,7 +103,11 @@ def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     null[np.arange(n), piece] = root
     null /= np.linalg.norm(null, axis=0)
     # an orthonormal basis of the null vectors beside √d, which every spectrum has
-    beside = null @ scipy.linalg.null_space((null.T @ root)[None] / np.linalg.norm(root)) if count > 1 else null[:, :0]
+    beside = (
+        null @ scipy.linalg.null_space((null.T @ root)[None] / np.linalg.norm(root))
+        if count > 1
+        else null[:, :0]
+    )
     rank = min(rank, n - count)
     mu, U = np.zeros(0), np.zeros((n, 0))
     if rank and n <= ALL_ROWS:
@@ -141,7 +145,7 @@ def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, n
 
 
 def _above_noise(operator: KernelOperator, mu: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """With loops of weight 1 the pairs near μ = 0 are rounding; without, they are noise at single nodes, yet real."""
+    """With loops of weight 1 the pairs near μ = 0 are rounding; without, they live at single nodes."""
     real = mu > 10 * operator.noise if operator.missing_loop == 0 else np.ones(len(mu), dtype=bool)
     return mu[real], U[:, real]
 
@@ -153,7 +157,7 @@ def _spare(operator: KernelOperator) -> int:
 def _refine(
     operator: KernelOperator, spectrum: Spectrum, rank: int, *, tolerance: float, random_state: int
 ) -> Spectrum:
-    """The spectrum itself where its residuals on N are small enough, else pairs of N itself, from what is there."""
+    """The spectrum itself where its residuals on N are small enough, else pairs of N, from what is there."""
     if (spectrum.residuals <= tolerance).all() and (spectrum.rank or operator.missing_loop == 0):
         return spectrum
     n = len(operator.points)

@@ -180,7 +180,9 @@ def orient(vectors: np.ndarray) -> np.ndarray:
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
     n, r = vectors.shape
-    parts = share_out(lambda rows: (vectors[rows] * vectors[rows] * vectors[rows]).sum(axis=0), ranges(n, CHUNK))
+    parts = share_out(
+        lambda rows: (vectors[rows] * vectors[rows] * vectors[rows]).sum(axis=0), ranges(n, CHUNK)
+    )
     moments = sum(parts, np.zeros(r))
     for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(n)):  # Σ |u|³ is 1/√n or more
         u = vectors[:, column]
