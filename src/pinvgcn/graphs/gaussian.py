@@ -40,6 +40,7 @@ SMALL = 3_000  # up to so many nodes a tolerance of 1e-6 costs little
 LARGEST = 1e150  # a coordinate whose square is still a number
 SIGMA_PER_RADIUS = 5.0  # see ``automatic_sigma``
 SLOW = 20.0  # seconds that are announced
+ASKED_FOR = "asked for"
 
 
 class GaussianGraph(Graph):
@@ -164,14 +165,23 @@ class GaussianGraph(Graph):
         if solver == "auto":
             solver, reason = choose(problem)
         else:
-            reason = "asked for"
+            reason = ASKED_FOR
             refused = refusal(problem, solver)
             if refused is not None:
                 raise ParameterError(
                     f"solver={solver!r} does not take this graph: {refused}; use solver='auto'."
                 )
-        find = self._solver(solver, problem, goal, random_state)
-        spectrum = replace(self._beyond_null_vectors(find, wanted), reason=reason)
+        spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
+        if (
+            reason != ASKED_FOR
+            and spectrum.rank < wanted
+            and solver != "taylor"
+            and not refusal(problem, "taylor")
+        ):
+            solver = "taylor"  # the one that resolves the smallest 1 − λ
+            reason = f"taylor, because {spectrum.solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
+            spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
+        spectrum = replace(spectrum, reason=reason)
         if solver != "dense":
             noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
             advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"

@@ -13,13 +13,14 @@ import scipy.linalg
 
 from pinvgcn.kernels import FourierKernel, TaylorKernel
 from pinvgcn.kernels.fourier import combine
-from pinvgcn.parallel import share_out
+from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.operator import KernelOperator
 
 EPS = float(np.finfo(np.float64).eps)
 GRAM_DIGITS = 1e-12  # eigenvalues of SᵀS below this, beside the largest, have fewer than three digits
 QR_DIGITS = 1e-18  # those of a QR of S: below this the vectors cannot be evaluated to eight digits any more
+MOST_BY_QR = 1_200  # features: a QR costs many times a Gram matrix
 DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
@@ -54,7 +55,7 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     theta, v = scipy.linalg.eigh(gram, subset_by_index=[M - wanted, M - 1])
     theta, v = theta[::-1], v[:, ::-1]
     noise = np.full(wanted, 4 * EPS * np.sqrt(M) * max(theta[0], EPS))
-    if theta[-1] < GRAM_DIGITS * theta[0]:
+    if theta[-1] < GRAM_DIGITS * theta[0] and M <= MOST_BY_QR:
         _, roots, vt = np.linalg.svd(_triangle(operator, kernel, along), full_matrices=False)
         theta, v = roots[:wanted] ** 2, vt[:wanted].T
         error = 4 * EPS * np.sqrt(M) * roots[0]
@@ -78,7 +79,7 @@ def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray)
         return _r_factor(S.T)
 
     R = np.zeros((0, kernel.n_features))
-    for part in share_out(work, kernel.chunks(len(u0))):
+    for part in share_out(work, ranges(len(u0), max(8_192, 4 * kernel.n_features))):
         R = _r_factor(np.vstack([R, part]))
     return R
 

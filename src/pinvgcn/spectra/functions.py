@@ -163,6 +163,7 @@ def _seal(
         certificate.residuals[pieces:],
         solver,
         replace(extension, transform=T),
+        mu=mu[pieces:],
         noise=noise[pieces:],
         degree_error=certificate.degree_error,
     )
