@@ -15,6 +15,7 @@ import numpy as np
 from pinvgcn.graphs.base import DENSE_NODES
 from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
 from pinvgcn.spectra.certificate import ALL_ROWS
+from pinvgcn.spectra.feature_map import MOST_BY_QR
 
 MOST_NODES = 20_000  # of the dense solver: its matrices take 3 × 8 n² bytes
 MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
@@ -138,6 +139,11 @@ class Problem:
             )
         passes = self.n * (FLOP * M * (M + 2 * self.rank) + 3 * FEATURE * M)
         return Estimate("taylor", passes + 10 * FLOP * M**3, f"{M:,} features")
+
+    @property
+    def few_features(self) -> bool:
+        """Whether the Taylor solver can take the QR of its features, which has the most digits."""
+        return TaylorKernel.size(self.box, self.sigma, TAYLOR_PRECISION) <= MOST_BY_QR
 
     def fourier(self) -> Estimate:
         if self.box.dimension > 3:

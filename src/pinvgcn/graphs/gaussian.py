@@ -172,12 +172,7 @@ class GaussianGraph(Graph):
                     f"solver={solver!r} does not take this graph: {refused}; use solver='auto'."
                 )
         spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
-        if (
-            reason != ASKED_FOR
-            and spectrum.rank < wanted
-            and solver != "taylor"
-            and not refusal(problem, "taylor")
-        ):
+        if reason != ASKED_FOR and spectrum.rank < wanted and solver != "taylor" and problem.few_features:
             solver = "taylor"  # the one that resolves the smallest 1 − λ
             reason = f"taylor, because {spectrum.solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
             spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)

@@ -60,13 +60,10 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
         theta, v = roots[:wanted] ** 2, vt[:wanted].T
         error = 4 * EPS * np.sqrt(M) * roots[0]
         noise = 2 * roots[:wanted] * error + error**2
-    real = (
-        theta > np.maximum(noise, QR_DIGITS * theta[0])
-        if wanted and theta[0] > EPS
-        else np.zeros(wanted, bool)
-    )
+    noise += cut
+    real = (theta > noise) & (theta > QR_DIGITS * theta[0])
     theta, v = theta[real], v[:, real]
-    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real] + cut, cut)
+    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut)
 
 
 def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray) -> np.ndarray:
