@@ -113,11 +113,12 @@ def check_count(name: str, value: Any, minimum: int = 1) -> int:
 
 def check_increasing(name: str, values: Any, minimum: int = 1) -> tuple[int, ...]:
     """Whole numbers >= ``minimum``, each larger than the one before; none at all is fine."""
+    listed: tuple[int, ...] | None
     try:
         listed = tuple(check_count(name, value, minimum) for value in values)
     except (TypeError, ParameterError):
-        listed = (minimum, minimum)  # refused below
-    if any(second <= first for first, second in pairwise(listed)):
+        listed = None
+    if listed is None or any(second <= first for first, second in pairwise(listed)):
         raise ParameterError(
             f"{name} must be increasing whole numbers, {minimum} or more. Got {values!r} instead."
         )

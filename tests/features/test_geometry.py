@@ -193,7 +193,7 @@ class TestWhatChangesNothing:
 
     @pytest.mark.parametrize(("chunk", "entries", "spare"), [(1, 1, 1), (7, 100, 0), (64, 10**6, 50)])
     def test_chunks(self, monkeypatch, chunk, entries, spare):
-        points = np.round(generate_street(1000, random_state=0).X, 1)
+        points = np.round(generate_street(1000, random_state=0).X[:300], 1)
         expected = local_geometry(points, **SMALL)
         monkeypatch.setattr(geometry, "CHUNK", chunk)
         monkeypatch.setattr(neighbours, "ENTRIES", entries)
@@ -274,6 +274,7 @@ class TestNamesAndRefusals:
             ({"columns": (0.5,)}, "columns must be increasing whole numbers, 1 or more"),
             ({"neighbours": (), "columns": ()}, "neighbours or columns must hold a size"),
             ({"up": 3}, "up must be the column that holds the height"),
+            ({"up": 1.0}, "up must be .* Got 1.0 instead"),
             ({"up": "z"}, "up must be .* Got 'z' instead"),
         ],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -58,11 +59,12 @@ def local_geometry(
     one neighbourhood. `geometry_names` names the columns.
     """
     neighbours, columns = _sizes(neighbours, columns)
-    if isinstance(up, bool) or up not in (0, 1, 2):
+    if isinstance(up, bool) or not isinstance(up, numbers.Integral) or up not in (0, 1, 2):
         raise ParameterError(f"up must be the column that holds the height, 0, 1 or 2. Got {up!r} instead.")
     axes = [axis for axis in range(3) if axis != up] + [up]
-    where, _, inverse = distinct(_in_space(points, "points")[:, axes])
-    among = _in_space(points if cloud is None else cloud, "points" if cloud is None else "cloud")[:, axes]
+    here = _in_space(points, "points")[:, axes]
+    among = here if cloud is None else _in_space(cloud, "cloud")[:, axes]
+    where, _, inverse = distinct(here)
     parts: list[in_space.Shapes | in_plan.Columns] = []
     if neighbours:
         parts.append(in_space.Shapes(among, neighbours))

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 TIE = 1e-7  # relative: above the rounding of map coordinates in double precision, below what a scanner sees
-ENTRIES = 2**17  # neighbours in memory at a time
-SPARE = 4  # neighbours asked for beyond k, so that few ties need a second query
+ENTRIES = 2**17  # neighbours in the memory of a thread at a time
+SPARE = 8  # neighbours asked for beyond k, so that few ties need a second query
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,7 +61,7 @@ class Places:
                     rows, index, distance, r = (a[~cut] for a in (rows, index, distance, r))
                 if len(rows):
                     yield rows, index, distance, r
-            todo, reach = np.concatenate(later), 2 * reach
+            todo, reach = np.concatenate(later), reach + reach // 2 + 1
 
     def _radius(self, distance: np.ndarray, index: np.ndarray) -> np.ndarray:
         """r (m, sizes): the distance of the k-th point, counting how many are at each place."""

@@ -43,8 +43,9 @@ class Shapes:
                 np.subtract(axis[index], origin[:, None], out=values)
             C, low, high = np.empty((*r.shape, 3, 3)), np.empty_like(r), np.empty_like(r)
             for s, k in enumerate(sizes):
-                C[:, s], low[:, s], high[:, s] = moments(offset[:, :, :k])
                 tied = self.places.tied(distance, r[:, s], k)
+                if len(tied) < len(rows):
+                    C[:, s], low[:, s], high[:, s] = moments(offset[:, :, :k])
                 w = self.places.weights(index[tied], distance[tied], r[tied, s], k)
                 C[tied, s], low[tied, s], high[tied, s] = moments(offset[:, tied], w)
             rise = queries[rows, 2] - base[:, 2]
@@ -61,7 +62,7 @@ def moments(offset: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray
         total, weighted = w.sum(axis=1), offset * w
         low, high = np.where(w > 0, low, np.inf), np.where(w > 0, high, -np.inf)
     mean = weighted.sum(axis=2) / total
-    C = np.empty((offset.shape[1], 3, 3))
+    C = np.zeros((offset.shape[1], 3, 3))
     for i in range(3):
         for j in range(i + 1):  # eigh reads the lower triangle
             C[:, i, j] = np.einsum("mk,mk->m", weighted[i], offset[j]) / total - mean[i] * mean[j]
