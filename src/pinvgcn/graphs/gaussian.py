@@ -173,9 +173,11 @@ class GaussianGraph(Graph):
                 )
         spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
         if reason != ASKED_FOR and spectrum.rank < wanted and solver != "taylor" and problem.few_features:
-            solver = "taylor"  # the one that resolves the smallest 1 − λ
-            reason = f"taylor, because {spectrum.solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
-            spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
+            # the solver that resolves the smallest 1 − λ
+            other = self._beyond_null_vectors(self._solver("taylor", problem, goal, random_state), wanted)
+            if other.rank > spectrum.rank:
+                reason = f"taylor, because {solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
+                solver, spectrum = "taylor", other
         spectrum = replace(spectrum, reason=reason)
         if solver != "dense":
             noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "

@@ -20,7 +20,7 @@ from pinvgcn.spectra.operator import KernelOperator
 EPS = float(np.finfo(np.float64).eps)
 GRAM_DIGITS = 1e-12  # eigenvalues of SᵀS below this, beside the largest, have fewer than three digits
 QR_DIGITS = 1e-18  # those of a QR of S: below this the vectors cannot be evaluated to eight digits any more
-MOST_BY_QR = 1_200  # features: a QR costs many times a Gram matrix
+MOST_BY_QR = 700  # features: a QR costs many times a Gram matrix
 DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
