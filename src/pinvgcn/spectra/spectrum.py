@@ -133,14 +133,16 @@ def count_zeros(values: np.ndarray) -> int:
     return int((values <= ZERO).sum())
 
 
-def orient(vectors: np.ndarray) -> np.ndarray:
-    """The sign ±1 of each column that makes Σ u³ positive, (r,).
+def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """The sign ±1 of each column that makes Σ u³ positive, (r,); row i counts ``counts[i]`` times.
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
-    cubes, sizes = (vectors**3).sum(axis=0), np.abs(vectors)
-    undecided = np.abs(cubes) <= 1e-8 * (sizes**3).sum(axis=0)
+    often = np.ones(len(vectors)) if counts is None else counts
+    sizes = np.abs(vectors)
+    cubes = often @ vectors**3
+    undecided = np.abs(cubes) <= 1e-8 * (often @ sizes**3)
     first = (sizes >= (1 - 1e-8) * sizes.max(axis=0)).argmax(axis=0)  # of those equal but for rounding
     largest = vectors[first, np.arange(vectors.shape[1])]
     return np.where(np.where(undecided, largest, cubes) < 0, -1.0, 1.0)
