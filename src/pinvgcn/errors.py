@@ -18,7 +18,8 @@
     ├── RankWarning              fewer eigenvectors exist than were asked for
     ├── ToleranceWarning         an eigenpair is less accurate than was asked for
     ├── UnseenValueWarning       prediction met values that training never saw
-    └── ExtrapolationWarning     prediction met points far outside the training cloud
+    ├── ExtrapolationWarning     prediction met points far outside the training cloud
+    └── TrainingWarning          training ended before its time
 
 Each message says what was wrong, the value received, and what to do.
 """
@@ -86,3 +87,7 @@ class UnseenValueWarning(PinvGCNWarning):
 
 class ExtrapolationWarning(PinvGCNWarning):
     """Prediction met points far outside the training cloud."""
+
+
+class TrainingWarning(PinvGCNWarning):
+    """Training ended before its time."""
