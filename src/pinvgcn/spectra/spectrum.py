@@ -180,18 +180,17 @@ def count_zeros(values: np.ndarray) -> int:
     return int((values <= ZERO).sum())
 
 
-def orient(vectors: np.ndarray) -> np.ndarray:
-    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,).
+def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,); row i counts ``counts[i]`` times.
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
     n, r = vectors.shape
-    parts = share_out(
-        lambda rows: (vectors[rows] * vectors[rows] * vectors[rows]).sum(axis=0), ranges(n, CHUNK)
-    )
+    often = np.ones(n) if counts is None else counts
+    parts = share_out(lambda rows: often[rows] @ (vectors[rows] ** 2 * vectors[rows]), ranges(n, CHUNK))
     moments = sum(parts, np.zeros(r))
-    for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(n)):  # Σ |u|³ is 1/√n or more
+    for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(often.sum())):  # Σ |u|³ is 1/√n or more
         u = vectors[:, column]
         sizes = np.abs(u)
         first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding
