@@ -17,8 +17,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pinvgcn.bandwidth import sigma_by_labels
 from pinvgcn.checks import as_sample_weight, check_choice, read_labels
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError, TrainingError
+from pinvgcn.graphs import GaussianGraph
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
@@ -26,7 +28,7 @@ from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import apply_layers, fold
 from pinvgcn.nn.progress import progress
-from pinvgcn.nodes import Nodes, nodes_of
+from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
 
@@ -46,9 +48,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     graph : {"gaussian", "categorical"} or Graph
         What joins the rows of X: distance between points, values shared in a table, or a graph that is
         given (X then holds features of its nodes, or is None).
-    sigma : float or "auto"
+    sigma : float, "auto" or "labels"
         "gaussian": the distance over which points see each other; "auto" takes it from the extent of
-        the cloud.
+        the cloud, "labels" tries multiples of that on labels that are held out (docs/maths.md, 6.4).
     rank : int, optional
         How many eigenvectors the filter inverts. By default 60 for clouds, all that are meaningful for
         tables, 100 for sparse graphs.
@@ -93,6 +95,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     transduction_proba_ : (n, classes) array
         The probabilities behind it.
     classes_ : (classes,) array
+    sigma_ : float
+        "gaussian": the σ of the graph, chosen or given.
     graph_, spectrum_
         The graph and its spectrum.
     network_ : PinvGCN
@@ -232,6 +236,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         nodes = self._nodes_for(X) if kept is None else kept.nodes
         made = time.perf_counter() - started
         labels = self._labels(y, nodes, sample_weight)
+        if kept is None and isinstance(nodes, CloudNodes) and self._by_labels:
+            nodes = nodes.with_sigma(sigma_by_labels(self, nodes.features, labels, features))
+            made = time.perf_counter() - started
         prepared = self._prepare(nodes, features, made) if kept is None else kept
         self._learn(prepared, labels, seed, warm=kept is not None)
         if self.warm_start and kept is None:
@@ -299,7 +306,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         nodes = nodes_of(
             X,
             self.graph,
-            sigma=self.sigma,
+            sigma="auto" if self._by_labels else self.sigma,
             loops=self.loops,
             bins=self.bins,
             missing=self.missing,
@@ -307,6 +314,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
         self._remember_columns(X)
         return nodes
+
+    @property
+    def _by_labels(self) -> bool:
+        return isinstance(self.sigma, str) and self.sigma == "labels"
 
     def _labels(self, y: Any, nodes: Nodes, sample_weight: Any = None) -> RowLabels:
         assert nodes.graph is not None
@@ -373,6 +384,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
         self.classes_ = labels.classes
         self.graph_ = prepared.nodes.graph
+        self.__dict__.pop("sigma_", None)
+        if isinstance(self.graph_, GaussianGraph):
+            self.sigma_ = self.graph_.sigma
         self.spectrum_ = prepared.spectrum
         self.network_ = network
         self.loss_curve_ = losses

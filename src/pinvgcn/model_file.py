@@ -52,6 +52,7 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "n_features_in": getattr(model, "n_features_in_", None),
         "n_extra": model._scaling.n_extra,
+        "sigma": getattr(model, "sigma_", None),
         "timings": model.timings_,
     }
     return description, arrays
@@ -102,6 +103,8 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     model.loss_curve_ = arrays["loss_curve"].tolist()
     model.n_iter_ = len(model.loss_curve_)
     model.timings_ = description["timings"]
+    if description.get("sigma") is not None:
+        model.sigma_ = description["sigma"]
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -49,6 +49,11 @@ class CloudNodes(Nodes):
         self.graph = GaussianGraph(points, sigma, loops=loops)
         self.features = points
 
+    def with_sigma(self, sigma: float) -> CloudNodes:
+        """The same points, joined over another distance."""
+        assert isinstance(self.graph, GaussianGraph)
+        return CloudNodes(self.features, sigma=sigma, loops=self.graph.loops)
+
     def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)

@@ -25,6 +25,7 @@ ROOMS = (
     "inputs",
     "prepared",
     "row_labels",
+    "bandwidth",
     "model_file",
     "estimator",
     "runs",

@@ -194,7 +194,7 @@ def test_auto_solver() -> None:
     assert GaussianGraph(cloud(900, 2), 1.0).spectrum(2).solver == "dense"
     assert GaussianGraph(cloud(1_200, 2), 20.0).spectrum(2).solver == "taylor"
     assert GaussianGraph(cloud(8_000, 2), 0.3, loops=1.0).spectrum(2).solver == "fourier"
-    assert GaussianGraph(cloud(1_200, 2), 0.02, loops=1.0).spectrum(2).solver == "cutoff"
+    assert GaussianGraph(cloud(8_000, 2), 0.02, loops=1.0).spectrum(2).solver == "cutoff"
     assert GaussianGraph(cloud(1_200, 6), 1.0).spectrum(2).solver in ("dense", "krylov")
 
 

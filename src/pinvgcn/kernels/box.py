@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pinvgcn.errors import ModelFileError
+
 
 @dataclass(frozen=True)
 class Box:
@@ -52,3 +54,11 @@ class Box:
 
     def state(self) -> dict[str, np.ndarray]:
         return {"centre": self.centre, "axes": self.axes, "half": self.half}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray]) -> Box:
+        if "axes" not in arrays:
+            raise ModelFileError(
+                "The file has format 1, whose series for the kernel are not in use any more. Fit and save again."
+            )
+        return cls(**arrays)

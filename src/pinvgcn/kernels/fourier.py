@@ -149,7 +149,7 @@ class FourierKernel(Kernel):
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> FourierKernel:
-        return cls(Box(**arrays), numbers["sigma"], numbers["precision"])
+        return cls(Box.from_state(arrays), numbers["sigma"], numbers["precision"])
 
 
 def _plan(box: Box, sigma: float, precision: float) -> tuple[np.ndarray, np.ndarray]:

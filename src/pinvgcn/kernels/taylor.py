@@ -178,7 +178,7 @@ class TaylorKernel(Kernel):
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> TaylorKernel:
-        return cls(Box(**arrays), numbers["sigma"], numbers["precision"])
+        return cls(Box.from_state(arrays), numbers["sigma"], numbers["precision"])
 
 
 def _exponents(half: np.ndarray, precision: float) -> tuple[np.ndarray, np.ndarray]:

@@ -148,6 +148,9 @@ class Spectrum:
             prefix = "extension."
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
             extension = extension_from_state(description["extension"]["kind"], description["extension"], mine)
+        if "null_vectors" in arrays:  # format 1
+            basis = np.hstack([arrays["null_vectors"], arrays["vectors"]])
+            return cls(basis, arrays["values"], arrays["residuals"], description["solver"], extension)
         return cls(
             arrays["basis"],
             arrays["values"],
@@ -181,7 +184,7 @@ def count_zeros(values: np.ndarray) -> int:
 
 
 def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,); row i counts ``counts[i]`` times.
+    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,); row i is ``counts[i]`` rows.
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
@@ -190,7 +193,8 @@ def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     often = np.ones(n) if counts is None else counts
     parts = share_out(lambda rows: often[rows] @ (vectors[rows] ** 2 * vectors[rows]), ranges(n, CHUNK))
     moments = sum(parts, np.zeros(r))
-    for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(often.sum())):  # Σ |u|³ is 1/√n or more
+    smallest = 1 / np.sqrt(often.sum())  # that Σ |u|³ can be
+    for column in np.flatnonzero(np.abs(moments) <= 1e-8 * smallest):
         u = vectors[:, column]
         sizes = np.abs(u)
         first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding
