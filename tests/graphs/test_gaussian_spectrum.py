@@ -20,6 +20,7 @@ from pinvgcn.kernels import FourierKernel
 
 every_loop = pytest.mark.parametrize("loops", [0.0, 0.5, 1.0, 2.0])
 without_and_with_loops = pytest.mark.parametrize("loops", [0.0, 1.0])
+every_solver = pytest.mark.parametrize("solver", ["dense", "krylov", "taylor", "fourier", "cutoff"])
 
 
 def cloud(n: int, dimension: int, seed: int = 0) -> np.ndarray:
@@ -118,14 +119,17 @@ def test_every_solver_says_the_same() -> None:
     points = cloud(400, 2)
     graph = GaussianGraph(points, 8.0, loops=1.0)
     dense = graph.spectrum(9, solver="dense")
-    for solver in ("krylov", "taylor"):
+    for solver in ("krylov", "taylor", "fourier", "cutoff"):
         other = graph.spectrum(9, solver=solver, tolerance=1e-9)
         np.testing.assert_allclose(other.values, dense.values, rtol=0, atol=1e-9)
         np.testing.assert_allclose(other.vectors, dense.vectors, rtol=0, atol=1e-5)  # signs as well
 
 
 @without_and_with_loops
-@pytest.mark.parametrize(("solver", "sigma"), [("dense", 1.0), ("krylov", 1.0), ("taylor", 8.0)])
+@pytest.mark.parametrize(
+    ("solver", "sigma"),
+    [("dense", 1.0), ("krylov", 1.0), ("taylor", 8.0), ("fourier", 1.0), ("cutoff", 0.9)],
+)
 def test_same_bits_again(solver: str, sigma: float, loops: float) -> None:
     points = cloud(500, 2)
     one, two = (GaussianGraph(points, sigma, loops=loops).spectrum(6, solver=solver) for _ in range(2))
@@ -193,7 +197,9 @@ def test_rotation_does_not_matter(seed: int, loops: float) -> None:
     compare(spectrum_of(points, 1.7, loops, "dense"), spectrum_of(points @ rotation, 1.7, loops, "dense"))
 
 
-@pytest.mark.parametrize(("solver", "sigma"), [("krylov", 1.5), ("taylor", 8.0)])
+@pytest.mark.parametrize(
+    ("solver", "sigma"), [("krylov", 1.5), ("taylor", 8.0), ("fourier", 1.5), ("cutoff", 0.9)]
+)
 def test_invariances_of_the_fast_solvers(solver: str, sigma: float) -> None:
     points = cloud(500, 2)
     order = np.random.default_rng(1).permutation(500)
@@ -207,7 +213,7 @@ def test_invariances_of_the_fast_solvers(solver: str, sigma: float) -> None:
 
 
 @pytest.mark.parametrize("loops", [0.0, 1.0])
-@pytest.mark.parametrize("solver", ["dense", "krylov", "taylor"])
+@every_solver
 def test_a_huge_sigma_has_few_eigenvectors(solver: str, loops: float) -> None:
     """At σ = 10⁶ radii the kernel is a constant, plus a linear function at the level of rounding."""
     graph = GaussianGraph(cloud(400, 2), 1e6, loops=loops)
@@ -248,7 +254,7 @@ def test_pairs_that_miss_the_tolerance_are_announced() -> None:
 
 
 @every_loop
-@pytest.mark.parametrize("solver", ["dense", "krylov"])
+@every_solver
 def test_two_points(loops: float, solver: str) -> None:
     points = np.array([[0.0], [1.2]])
     k = np.exp(-(1.2**2))
@@ -258,7 +264,7 @@ def test_two_points(loops: float, solver: str) -> None:
 
 
 @every_loop
-@pytest.mark.parametrize("solver", ["dense", "krylov"])
+@every_solver
 @pytest.mark.parametrize("n", [2, 6, 200])
 def test_all_points_equal(n: int, loops: float, solver: str) -> None:
     graph = GaussianGraph(np.full((n, 3), 4.2), loops=loops)
@@ -271,7 +277,7 @@ def test_all_points_equal(n: int, loops: float, solver: str) -> None:
 
 
 @every_loop
-@pytest.mark.parametrize("solver", ["dense", "krylov"])
+@every_solver
 def test_duplicates(loops: float, solver: str) -> None:
     """Copies of a point have equal entries, and there are as many eigenvectors as places, minus one."""
     places = cloud(7, 2)
@@ -288,7 +294,7 @@ def test_duplicates(loops: float, solver: str) -> None:
 
 
 @pytest.mark.parametrize("loops", [0.0, 1.0])
-@pytest.mark.parametrize("solver", ["dense", "krylov"])
+@every_solver
 @pytest.mark.parametrize("span", [1, 2])
 def test_points_on_a_line_or_plane(span: int, solver: str, loops: float) -> None:
     flat = cloud(300, span)
@@ -307,7 +313,15 @@ def pieces(n: int, count: int, dimension: int = 2) -> tuple[np.ndarray, np.ndarr
 @without_and_with_loops
 @pytest.mark.parametrize(
     ("n", "count", "solver"),
-    [(60, 2, "dense"), (60, 7, "dense"), (500, 2, "krylov"), (500, 3, "krylov"), (500, 12, "krylov")],
+    [
+        (60, 2, "dense"),
+        (60, 7, "dense"),
+        (500, 2, "krylov"),
+        (500, 3, "krylov"),
+        (500, 12, "krylov"),
+        (60, 7, "cutoff"),
+        (500, 3, "cutoff"),
+    ],
 )
 def test_pieces_far_apart(n: int, count: int, solver: str, loops: float) -> None:
     """One null vector a piece, and the rank that was asked for besides."""
