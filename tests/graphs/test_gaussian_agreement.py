@@ -127,7 +127,7 @@ def test_agreement_with_the_dense_matrix(name: str, solver: str, loops: float) -
         assert residuals(matrix, np.zeros(k), spectrum.null_vectors).max() < 1e-7, sigma
         np.testing.assert_allclose(spectrum.extend(points), spectrum.vectors, rtol=0, atol=1e-8)
         check_subspaces(spectrum, mu, U)
-        # nothing is left out that is above the noise; u = ±1 at two copies, μ = −1/d, is no function of position
+        # all above the noise is there; u = ±1 at two copies, with μ = −1/d, is no function of position
         noisy = loops == 1 or name == "duplicates"
         clear = int((mu[k : k + RANK] > 1e-8).sum()) if noisy else min(RANK, N - k)
         assert r >= clear, sigma
@@ -202,3 +202,14 @@ def test_residuals_of_large_graphs(n: int, dimension: int, sigma: float, solver:
     assert spectrum.residuals.max() <= 1e-3
     assert departure(spectrum.basis) < 1e-8
     np.testing.assert_allclose(spectrum.extend(points[::7]), spectrum.vectors[::7], rtol=0, atol=1e-8)
+
+
+@pytest.mark.xfail(strict=True, reason="an error at a few far nodes escapes a sample of rows")
+@pytest.mark.parametrize("solver", ["fourier", "krylov"])
+def test_residuals_of_a_large_graph_with_an_outlier(solver: str) -> None:
+    """Where a degree is small the error of a kernel is large: 1/√d of it."""
+    points = np.random.default_rng(0).normal(size=(5_000, 3))
+    points[0] = [9, 0, 0]
+    spectrum = solve(points, 2.5, 1.0, solver, 8)
+    true = true_residuals(points, 2.5, 1.0, spectrum)
+    assert (spectrum.residuals >= true - 1e-11).all()
