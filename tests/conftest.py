@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -42,3 +43,12 @@ def data_set() -> Callable[[str], Dataset]:
         return load(name)
 
     return load_or_skip
+
+
+@pytest.fixture
+def double() -> Iterator[None]:
+    """New tensors are in double precision."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)

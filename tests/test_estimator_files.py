@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -64,6 +65,7 @@ CASES = {
     ),
     "given-points": lambda: (quick(GaussianGraph(X, 4.0)).fit(None, FEW), None, None, None),
     "given-hypergraph": lambda: (quick(Hypergraph(H)).fit(X, FEW), X, X, None),
+    "given-hypergraph-alone": lambda: (quick(Hypergraph(H)).fit(None, FEW), None, None, None),
     "given-sparse": lambda: (quick(SparseGraph(A + A.T, loops=1.0)).fit(X, FEW), X, X, None),
 }  # fmt: skip
 
@@ -238,3 +240,23 @@ class TestDamagedFiles:
         fitted("points")[0].spectrum_.save(tmp_path / "spectrum")
         with pytest.raises(ModelFileError, match=r"must hold a model\. Got a 'spectrum' instead"):
             PinvGCNClassifier.load(tmp_path / "spectrum")
+
+
+class TestFilesOfFormat1:
+    """Files written by the first version that had them, before training was sampled and tables collapsed."""
+
+    FILES = Path(__file__).parent / "files"
+
+    def test_points(self):
+        model = PinvGCNClassifier.load(self.FILES / "points-1.safetensors")
+        assert (model.sigma, model.rank, model.epochs, model.n_iter_) == (4.0, 4, 10, 10)
+        np.testing.assert_allclose(model.predict_proba(X), model.transduction_proba_, rtol=0, atol=1e-8)
+
+    def test_a_table(self):
+        model = PinvGCNClassifier.load(self.FILES / "table-1.safetensors")
+        rows = TABLE[["kind", "size", "wet"]]
+        np.testing.assert_allclose(model.predict_proba(rows), model.transduction_proba_, rtol=0, atol=1e-8)
+
+    def test_a_given_hypergraph(self):
+        model = PinvGCNClassifier.load(self.FILES / "hypergraph-1.safetensors")
+        np.testing.assert_allclose(model.predict_proba(None), model.transduction_proba_, rtol=0, atol=1e-8)

@@ -3,6 +3,7 @@
 The map, in the order in which data flows::
 
     io, datasets          files and data sets
+    features              local_geometry: the shape of what surrounds a point
     kernels               the Gaussian kernel as a linear map
     spectra               Spectrum: eigenvalues and eigenvectors of a graph Laplacian, as a value
     graphs                GaussianGraph (points), Hypergraph (tables), SparseGraph (edges)

@@ -19,7 +19,8 @@
     ├── ToleranceWarning         an eigenpair is less accurate than was asked for
     ├── UnseenValueWarning       prediction met values that training never saw
     ├── ExtrapolationWarning     prediction met points far outside the training cloud
-    └── SlowWarning              what was asked for will take long
+    ├── SlowWarning              what was asked for will take long
+    └── TrainingWarning          training ended before its time
 
 Each message says what was wrong, the value received, and what to do.
 """
@@ -91,3 +92,7 @@ class ExtrapolationWarning(PinvGCNWarning):
 
 class SlowWarning(PinvGCNWarning):
     """What was asked for will take long."""
+
+
+class TrainingWarning(PinvGCNWarning):
+    """Training ended before its time."""

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import torch
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pinvgcn.checks import (
-    UNLABELLED,
-    as_matrix,
-    as_sample_weight,
-    check_choice,
-    check_non_negative,
-    check_rows,
-    encode_labels,
-    read_labels,
-)
-from pinvgcn.errors import ColumnError, DataError, LabelError, ModelFileError, ParameterError, TrainingError
+from pinvgcn.checks import as_sample_weight, check_choice, read_labels
+from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError, TrainingError
+from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
-from pinvgcn.nn import PinvGCN, TrainingSettings, train
+from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
+from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import apply_layers, fold
+from pinvgcn.nn.progress import progress
 from pinvgcn.nodes import Nodes, nodes_of
-from pinvgcn.spectra import Spectrum
+from pinvgcn.prepared import Prepared
+from pinvgcn.row_labels import RowLabels
 
-SCALINGS = ("isotropic", "centre", "none", "standard")
-SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever the unit of length was
+WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
+# settings on which more depends than the training of one network
+SHARED = (
+    "sigma", "rank", "loops", "solver", "tolerance", "bins", "missing", "min_size", "scaling", "filters",
+    "device",
+)  # fmt: skip
 
 
 class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
@@ -68,8 +68,19 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         The network; see ``PinvGCN``.
     learning_rate, weight_decay, epochs
         Its training; see ``TrainingSettings``.
+    nodes_per_epoch : int, "auto" or None
+        How many of the unlabelled nodes an epoch visits, to stand for all of them; None for all, "auto" for
+        all while that is cheap and a sample beyond. Prediction always sums over all nodes.
+    patience, held_out : int or None, float
+        With a number of epochs as patience, the share ``held_out`` of each class's labels is not learned
+        from, and training stops when the loss there has not fallen for so long; the best weights are kept.
     class_weight : dict, "balanced" or None
         Importance of the classes in training.
+    warm_start : bool
+        A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
+        it finds and takes a fifth of the epochs.
+    verbose : bool
+        Show a bar with epochs, loss and remaining time.
     device : str
         Where training runs: "cpu", or "cuda" (passed to PyTorch).
     random_state : int, RandomState or None
@@ -86,8 +97,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         The graph and its spectrum.
     network_ : PinvGCN
         The trained network.
-    loss_curve_ : list of float
-        The loss of each epoch.
+    loss_curve_, n_iter_ : list of float, int
+        The loss of each epoch, and how many there were.
     timings_ : dict
         Seconds for "graph", "spectrum" and "training".
 
@@ -101,6 +112,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     >>> model.transduction_.shape
     (8124,)
     """
+
+    classes_: np.ndarray
+    network_: PinvGCN
 
     def __init__(
         self,
@@ -121,7 +135,12 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: float = 0.01,
         weight_decay: float = 0.0005,
         epochs: int = 500,
+        nodes_per_epoch: int | str | None = "auto",
+        patience: int | None = None,
+        held_out: float = 0.2,
         class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: bool = False,
         device: str = "cpu",
         random_state: Any = 0,
     ) -> None:
@@ -141,7 +160,12 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.epochs = epochs
+        self.nodes_per_epoch = nodes_per_epoch
+        self.patience = patience
+        self.held_out = held_out
         self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
         self.device = device
         self.random_state = random_state
 
@@ -152,7 +176,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         """The settings of the paper, fixed for ever: no loops, features as they are, 500 epochs at 0.01.
 
         ``rank`` is 100 by default for "gaussian" and the full honest rank for "categorical", where single-row
-        hyperedges are kept, as in the paper's tables. ``others`` replace single settings.
+        hyperedges are kept, as in the paper's tables. Every epoch visits all nodes. ``others`` replace single
+        settings.
         """
         if rank is None and isinstance(graph, str) and graph == "gaussian":
             rank = 100
@@ -170,6 +195,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "learning_rate": 0.01,
             "weight_decay": 0.0005,
             "epochs": 500,
+            "nodes_per_epoch": None,
+            "patience": None,
             "class_weight": None,
         }
         return cls(graph, sigma=sigma, rank=rank, **{**settings, **others})
@@ -198,61 +225,17 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : (n,) array, optional
             Importance of the labelled rows in training.
         """
-        settings = TrainingSettings(self.learning_rate, self.weight_decay, self.epochs)
-        check_choice("scaling", self.scaling, SCALINGS)
+        self._training_settings()
         seed = self._seed()
+        kept = self._kept_for(X, features)
         started = time.perf_counter()
-        nodes = nodes_of(
-            X,
-            self.graph,
-            sigma=self.sigma,
-            loops=self.loops,
-            bins=self.bins,
-            missing=self.missing,
-            min_size=self.min_size,
-        )
-        assert nodes.graph is not None
-        n = nodes.graph.n_nodes
-        self._remember_columns(X)
-        classes, codes = encode_labels(y, n)
-        weights = self._label_weights(classes, codes, as_sample_weight(sample_weight, n))
-        inputs = self._join(nodes.features, features, n, fitting=True)
-        shift, scale = self._scaling(inputs, nodes)
-        inputs = (inputs - shift) / scale
-        nodes.graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
-        graph_done = time.perf_counter()
-        spectrum = self._spectrum(nodes)
-        spectrum_done = time.perf_counter()
-
-        network, losses = self._train(spectrum, inputs, codes, len(classes), weights, settings, seed)
-        V = spectrum.basis
-        with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            layers = fold(network, inputs, V)
-            scores = apply_layers(layers, inputs, V)
-        if not np.isfinite(scores).all():
-            raise TrainingError(
-                f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {self.epochs}, the last. "
-                f"Lower learning_rate (now {self.learning_rate:g}) or scale the features."
-            )
-        done = time.perf_counter()
-
-        self.classes_ = classes
-        self.graph_ = nodes.graph
-        self.spectrum_ = spectrum
-        self.network_ = network
-        self.loss_curve_ = losses
-        self.n_iter_ = len(losses)
-        self.timings_ = {
-            "graph": graph_done - started,
-            "spectrum": spectrum_done - graph_done,
-            "training": done - spectrum_done,
-        }
-        self._nodes = nodes
-        self._layers = layers
-        self._shift, self._scale = shift, scale
-        self._n_extra = inputs.shape[1] - nodes.features.shape[1]
-        self.transduction_proba_ = softmax(scores, axis=1)
-        self.transduction_ = classes[scores.argmax(axis=1)]
+        nodes = self._nodes_for(X) if kept is None else kept.nodes
+        made = time.perf_counter() - started
+        labels = self._labels(y, nodes, sample_weight)
+        prepared = self._prepare(nodes, features, made) if kept is None else kept
+        self._learn(prepared, labels, seed, warm=kept is not None)
+        if self.warm_start and kept is None:
+            self._kept = self._fingerprint(X, features), prepared
         return self
 
     def predict_proba(self, X: Any, *, features: Any = None) -> np.ndarray:
@@ -282,8 +265,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if self._nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
         V, own = self._nodes.place(X, self.spectrum_)
-        inputs = (self._join(own, features, len(own), fitting=False) - self._shift) / self._scale
-        return apply_layers(self._layers, inputs, V)
+        extra = self._scaling.extra_like_in_fit(features, len(V))
+        return apply_layers(self._layers, self._scaling(own, extra), V)
+
+    def _training_settings(self) -> TrainingSettings:
+        """The settings that can be checked before there are nodes."""
+        check_choice("scaling", self.scaling, SCALINGS)
+        return TrainingSettings(
+            self.learning_rate, self.weight_decay, self.epochs, self.nodes_per_epoch, self.patience
+        )
 
     def _seed(self) -> int:
         try:
@@ -294,23 +284,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 f"Got {self.random_state!r} instead."
             ) from None
 
-    def _spectrum(self, nodes: Nodes) -> Spectrum:
-        assert nodes.graph is not None
-        options: dict[str, Any] = {"solver": self.solver}
-        if self.tolerance is not None:
-            options["tolerance"] = self.tolerance
-        return nodes.graph.spectrum(self.rank, **options)
-
-    def _train(
-        self,
-        spectrum: Spectrum,
-        inputs: np.ndarray,
-        codes: np.ndarray,
-        n_classes: int,
-        weights: np.ndarray | None,
-        settings: TrainingSettings,
-        seed: int,
-    ) -> tuple[PinvGCN, list[float]]:
+    def _device(self) -> torch.device:
         try:
             device = torch.device(self.device)
             torch.zeros(1, device=device).item()
@@ -319,99 +293,120 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 f"device must be one that PyTorch has here, such as 'cpu'. Got {self.device!r} "
                 f"instead ({str(error).splitlines()[0]})."
             ) from None
+        return device
+
+    def _nodes_for(self, X: Any) -> Nodes:
+        nodes = nodes_of(
+            X,
+            self.graph,
+            sigma=self.sigma,
+            loops=self.loops,
+            bins=self.bins,
+            missing=self.missing,
+            min_size=self.min_size,
+        )
+        self._remember_columns(X)
+        return nodes
+
+    def _labels(self, y: Any, nodes: Nodes, sample_weight: Any = None) -> RowLabels:
+        assert nodes.graph is not None
+        n = nodes.graph.n_nodes
+        return RowLabels.of(y, n, class_weight=self.class_weight, sample_weight=sample_weight)
+
+    def _prepare(self, nodes: Nodes, features: Any, seconds: float) -> Prepared:
+        assert nodes.graph is not None
+        return Prepared.of(
+            nodes,
+            as_extra(features, nodes.graph.n_nodes),
+            scaling=self.scaling,
+            rank=self.rank,
+            solver=self.solver,
+            tolerance=self.tolerance,
+            filters=self.filters,
+            device=self._device(),
+            seconds=seconds,
+        )
+
+    def _learn(
+        self, prepared: Prepared, labels: RowLabels, seed: int, *, warm: bool, threads: int | None = None
+    ) -> None:
+        """Train a network, sum it over all nodes, and keep what it says."""
+        settings = self._training_settings()
+        started = time.perf_counter()
         network = PinvGCN(
-            spectrum,
-            inputs.shape[1],
-            n_classes,
+            prepared.spectrum,
+            prepared.inputs.shape[1],
+            len(labels.classes),
             hidden=self.hidden,
             dropout=self.dropout,
             filters=self.filters,
             generator=torch.Generator().manual_seed(seed),
-        )
-        network.to(device)
-        labelled = np.flatnonzero(codes != UNLABELLED if weights is None else weights > 0)
-        losses = train(
-            network,
-            torch.from_numpy(inputs).to(device),
-            torch.from_numpy(labelled).to(device),
-            torch.from_numpy(codes[labelled]).to(device),
-            settings,
-            weights=None if weights is None else torch.from_numpy(weights[labelled]).to(network.V),
-            seed=seed,
-        )
-        return network, losses
-
-    def _label_weights(
-        self, classes: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray | None
-    ) -> np.ndarray | None:
-        """The importance of each node, zero where unlabelled; None where all labels count the same."""
-        labelled = codes != UNLABELLED
-        if self.class_weight is None and sample_weight is None:
-            return None
-        if isinstance(self.class_weight, dict):
-            unknown = [c for c in self.class_weight if c not in set(classes.tolist())]
-            if unknown:
-                raise LabelError(
-                    f"class_weight must name classes that have a labelled row. Got {unknown[0]!r} instead; "
-                    f"the labelled classes are {classes.tolist()}."
-                )
-            for name, weight in self.class_weight.items():
-                check_non_negative(f"class_weight[{name!r}]", weight)
-        elif self.class_weight is not None and not (
-            isinstance(self.class_weight, str) and self.class_weight == "balanced"
-        ):
-            raise ParameterError(
-                f"class_weight must be a dict, 'balanced' or None. Got {self.class_weight!r} instead."
+        ).to(self._device())
+        if warm:
+            copy_weights(self.network_, self.classes_, network, labels.classes)
+            settings = replace(settings, epochs=max(1, settings.epochs // WARM_SHARE))
+        watched = None
+        if settings.patience is not None:
+            labels, watched = labels.hold_out(self.held_out, seed)
+        with progress(settings.epochs, show=self.verbose) as on_epoch:
+            losses = train(
+                network,
+                prepared.problem,
+                self._at_nodes(labels, prepared),
+                settings,
+                held_out=None if watched is None else self._at_nodes(watched, prepared),
+                seed=seed,
+                on_epoch=on_epoch,
+                threads=threads,
             )
-        per_class = compute_class_weight(self.class_weight, classes=classes, y=classes[codes[labelled]])
-        weights = np.zeros(len(codes))
-        weights[labelled] = per_class[codes[labelled]]
-        if sample_weight is not None:
-            weights *= sample_weight
-        if not (weights > 0).any():
-            raise DataError("sample_weight must be positive at one labelled row at least. Got zeros only.")
-        return weights
-
-    def _join(self, own: np.ndarray, features: Any, n: int, *, fitting: bool) -> np.ndarray:
-        """The nodes' own features and the extra ones, side by side."""
-        if not fitting and self._n_extra and features is None:
-            raise DataError(
-                f"features must be given as in fit, with {self._n_extra} columns. Got None instead."
-            )
-        if features is None:
-            return own
-        extra = as_matrix(features, "features")
-        check_rows(extra, n, "features", "rows of X")
-        if not fitting and extra.shape[1] != self._n_extra:
-            raise DataError(
-                f"features must have {self._n_extra} columns as in fit. Got {extra.shape[1]} instead."
-            )
-        return np.hstack([own, extra])
-
-    def _scaling(self, inputs: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
-        """(shift, scale): the network sees (inputs − shift) / scale."""
-        shift, scale = np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
-        # incidences and a given graph's own features keep their meaning: only clouds and extras are moved
-        begin = 0 if nodes.kind == "gaussian" else nodes.features.shape[1]
-        largest = np.abs(inputs).max(axis=0)
+        counts = None if prepared.distinct is None else prepared.distinct.counts
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            if self.scaling != "none":
-                shift[begin:] = inputs[:, begin:].mean(axis=0)
-            if self.scaling in ("standard", "isotropic"):
-                spread = inputs.std(axis=0)
-                if self.scaling == "isotropic":
-                    own = nodes.features.shape[1]
-                    spread[:own] = np.sqrt(np.mean(spread[:own] ** 2))  # one factor: shapes stay as they are
-                    spread /= SPREAD
-                # the spread of a constant column is rounding, which must not become its unit
-                rounding = len(inputs) * np.finfo(np.float64).eps * largest
-                scale[begin:] = np.where(spread <= rounding, 1.0, spread)[begin:]
-        if not (np.isfinite(shift).all() and np.isfinite(scale).all()):
-            raise DataError(
-                f"X and features must be small enough to have a mean and a spread. Got {largest.max():g}; "
-                "use larger units."
+            layers = fold(network, prepared.inputs, prepared.basis, counts)
+            scores = prepared.of_all_rows(apply_layers(layers, prepared.inputs, prepared.basis))
+        if not np.isfinite(scores).all():
+            raise TrainingError(
+                f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(losses)}, the last. "
+                f"Lower learning_rate (now {self.learning_rate:g}) or scale the features."
             )
-        return shift, scale
+        seconds = dict.fromkeys(prepared.seconds, 0.0) if warm else dict(prepared.seconds)
+        seconds["training"] += time.perf_counter() - started
+
+        self.classes_ = labels.classes
+        self.graph_ = prepared.nodes.graph
+        self.spectrum_ = prepared.spectrum
+        self.network_ = network
+        self.loss_curve_ = losses
+        self.n_iter_ = len(losses)
+        self.timings_ = seconds
+        self._nodes = prepared.nodes
+        self._layers = layers
+        self._scaling = prepared.scaling
+        self.transduction_proba_ = softmax(scores, axis=1)
+        self.transduction_ = labels.classes[scores.argmax(axis=1)]
+
+    def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
+        device = self._device()
+        return Labels.of(
+            torch.from_numpy(prepared.node_of(labels.rows)).to(device),
+            torch.from_numpy(labels.codes).to(device),
+            len(labels.classes),
+            None if labels.weights is None else torch.from_numpy(labels.weights).to(device),
+        )
+
+    def _kept_for(self, X: Any, features: Any) -> Prepared | None:
+        """What an earlier warm fit has kept, if it was to the same rows with the same settings."""
+        if not self.warm_start or not hasattr(self, "_kept"):
+            return None
+        fingerprint, prepared = self._kept
+        return prepared if fingerprint == self._fingerprint(X, features) else None
+
+    def _fingerprint(self, X: Any, features: Any) -> str:
+        """Of all that ``Prepared`` depends on."""
+        settings = [getattr(self, name) for name in SHARED]
+        graph = (
+            self.graph if isinstance(self.graph, str) else id(self.graph)
+        )  # which the kept nodes hold on to
+        return str(joblib.hash((X, features, graph, settings)))
 
     def _remember_columns(self, X: Any) -> None:
         for name in ("n_features_in_", "feature_names_in_"):

@@ -9,10 +9,12 @@ import json
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
 from pinvgcn.errors import ParameterError
-from pinvgcn.nn import PinvConv, PinvGCN
+from pinvgcn.inputs import InputScaling
+from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer
 from pinvgcn.nodes import nodes_from_state
 from pinvgcn.spectra import Spectrum
@@ -24,20 +26,20 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
     for depth, layer in enumerate(model._layers):
         arrays |= {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
-    for depth, conv in enumerate(model.network_.convs):
-        assert isinstance(conv, PinvConv)
+    for depth, conv in enumerate(model.network_.layers):
         arrays[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
         arrays[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
     arrays |= {
-        "shift": model._shift,
-        "scale": model._scale,
+        "shift": model._scaling.shift,
+        "scale": model._scaling.scale,
         "transduction_proba": model.transduction_proba_,
         "loss_curve": np.array(model.loss_curve_),
     }
     parameters = model.get_params(deep=False)
     if model._nodes.kind == "given":
         parameters["graph"] = None
-        arrays["features"] = model._nodes.features
+        features = model._nodes.features
+        arrays["features"] = features.toarray() if sp.issparse(features) else features
     if isinstance(model.class_weight, dict):  # JSON would make text of its keys
         parameters["class_weight"] = list(model.class_weight.items())
     description = {
@@ -49,7 +51,7 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "depth": len(model._layers),
         "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "n_features_in": getattr(model, "n_features_in_", None),
-        "n_extra": model._n_extra,
+        "n_extra": model._scaling.n_extra,
         "timings": model.timings_,
     }
     return description, arrays
@@ -73,11 +75,9 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         NodeLayer(*(arrays[f"layer{depth}.{name}"] for name in NodeLayer._fields))
         for depth in range(description["depth"])
     )
-    model._nodes = nodes_from_state(description["nodes"]["kind"], description["nodes"])
-    if "features" in arrays:
-        model._nodes.features = arrays["features"]
-    model._shift, model._scale = arrays["shift"], arrays["scale"]
-    model._n_extra = description["n_extra"]
+    nodes = description["nodes"]
+    model._nodes = nodes_from_state(nodes["kind"], nodes, arrays.get("features"))
+    model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"])
     if description["columns"]:
         model.feature_names_in_ = np.array(description["columns"], dtype=object)
     if description["n_features_in"] is not None:
@@ -93,8 +93,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         generator=torch.Generator(),
     )
     with torch.no_grad():
-        for depth, conv in enumerate(model.network_.convs):
-            assert isinstance(conv, PinvConv)
+        for depth, conv in enumerate(model.network_.layers):
             conv.weights.copy_(weights[depth])
             conv.bias.copy_(torch.from_numpy(arrays[f"bias{depth}"]))
     model.network_.eval()

@@ -12,11 +12,13 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
-from pinvgcn.spectra import Spectrum
+from pinvgcn.nn import Basis
+from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
 
@@ -26,10 +28,10 @@ class Nodes(ABC):
 
     kind: ClassVar[str]
     graph: Graph | None
-    features: np.ndarray
+    features: Any  # array, or scipy sparse array for incidences
 
     @abstractmethod
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
         """Basis values (m, k + r) and features (m, N₀) of the rows of X."""
 
     def state(self) -> dict[str, Any]:
@@ -47,7 +49,7 @@ class CloudNodes(Nodes):
         self.graph = GaussianGraph(points, sigma, loops=loops)
         self.features = points
 
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)
         far = _count_far(V, spectrum)
@@ -58,7 +60,7 @@ class CloudNodes(Nodes):
                 ExtrapolationWarning,
                 stacklevel=4,  # the caller of predict
             )
-        return V, points
+        return Basis(V), points
 
 
 def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
@@ -82,9 +84,9 @@ class TableNodes(Nodes):
         assert graph.encoder is not None
         self.graph = graph
         self.encoder: TableEncoder = graph.encoder
-        self.features = graph.incidence.toarray()
+        self.features = graph.incidence
 
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
         H, unseen = self.encoder.transform(X)
         met = {column: count for column, count in unseen.items() if count}
         if met:
@@ -95,7 +97,9 @@ class TableNodes(Nodes):
                 UnseenValueWarning,
                 stacklevel=4,  # the caller of predict
             )
-        return spectrum.extend_basis(H), H.toarray()
+        extension = spectrum.extension
+        assert isinstance(extension, IncidenceExtension)
+        return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)
 
     def state(self) -> dict[str, Any]:
         return {"encoder": self.encoder.to_dict()}
@@ -111,7 +115,7 @@ class GraphNodes(Nodes):
         if X is not None:
             self.features = _given_features(X, graph.n_nodes)
         elif isinstance(graph, Hypergraph):
-            self.features = graph.incidence.toarray()
+            self.features = graph.incidence
         elif isinstance(graph, GaussianGraph):
             self.features = graph.points
         else:
@@ -120,13 +124,16 @@ class GraphNodes(Nodes):
                 "without features pass numpy.eye(n)."
             )
 
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
         features = self.features if X is None else _given_features(X, spectrum.n_nodes)
         if features.shape[1] != self.features.shape[1]:
             raise ColumnError(
                 f"X must have {self.features.shape[1]} columns as in fit. Got {features.shape[1]} instead."
             )
-        return spectrum.basis, features
+        return Basis(spectrum.basis), features
+
+    def state(self) -> dict[str, Any]:
+        return {"sparse": sp.issparse(self.features)}
 
 
 def _given_features(X: Any, n: int) -> np.ndarray:
@@ -148,8 +155,8 @@ def nodes_of(
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
 
 
-def nodes_from_state(kind: str, state: dict[str, Any]) -> Nodes:
-    """The nodes of a saved model, able to ``place`` new rows."""
+def nodes_from_state(kind: str, state: dict[str, Any], features: np.ndarray | None) -> Nodes:
+    """The nodes of a saved model, able to ``place`` new rows; ``features`` are those of a given graph."""
     nodes: Nodes
     if kind == CloudNodes.kind:
         nodes = CloudNodes.__new__(CloudNodes)
@@ -159,5 +166,8 @@ def nodes_from_state(kind: str, state: dict[str, Any]) -> Nodes:
         nodes = table
     else:
         nodes = GraphNodes.__new__(GraphNodes)
+        if features is None:
+            raise KeyError("features")
+        nodes.features = sp.csr_array(features) if state.get("sparse") else features
     nodes.graph = None
     return nodes

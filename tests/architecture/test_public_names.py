@@ -14,6 +14,7 @@ import pytest
 
 import pinvgcn
 from pinvgcn import errors
+from pinvgcn.features import local_geometry
 
 PACKAGES = ["pinvgcn"] + [
     module.name for module in pkgutil.walk_packages(pinvgcn.__path__, "pinvgcn.") if module.ispkg
@@ -48,6 +49,7 @@ def test_packages_have_a_docstring(name: str) -> None:
         ("pinvgcn", ["GaussianGraph", "Hypergraph", "SparseGraph", "Spectrum", "PinvGCNClassifier"]),
         ("pinvgcn.nn", ["PinvConv", "PinvGCN"]),
         ("pinvgcn.datasets", ["load_dataset", "random_split"]),
+        ("pinvgcn.features", ["geometry_names", "local_geometry"]),
     ],
 )
 def test_names_of_the_design(module: str, names: list[str]) -> None:
@@ -65,6 +67,7 @@ def test_names_of_the_design(module: str, names: list[str]) -> None:
         (pinvgcn.GaussianGraph.spectrum, ["self", "rank"], ["solver"]),
         (pinvgcn.Hypergraph.spectrum, ["self", "rank"], ["solver"]),
         (pinvgcn.SparseGraph.spectrum, ["self", "rank"], ["solver"]),
+        (local_geometry, ["points", "cloud"], ["neighbours", "columns", "up"]),
     ],
 )
 def test_signatures_of_the_design(function: object, positional: list[str], keywords: list[str]) -> None:
@@ -124,7 +127,6 @@ def test_errors_are_the_builtin_ones_too(name: str, builtin: type) -> None:
 
 
 INTERNAL = {
-    ("kernels.exact", "ValueError"),  # a kernel handed other points than its own: a mistake of ours
     ("graphs.table", "ValueError"),  # caught at once and turned into ModelFileError
     ("graphs.base", "TypeError"),  # caught at once and turned into GraphError
 }
@@ -133,7 +135,7 @@ INTERNAL = {
 def test_rooms_raise_errors_of_the_tree() -> None:
     """``raise ValueError`` would not be caught by who catches PinvGCNError."""
     raised = re.compile(r"^\s*raise (\w+)\(", re.MULTILINE)
-    for room in ("checks", "io", "kernels", "spectra", "graphs"):
+    for room in ("checks", "io", "features", "kernels", "spectra", "graphs"):
         package = importlib.import_module(f"pinvgcn.{room}")
         files = [room]
         if hasattr(package, "__path__"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +29,7 @@ class Case:
 
     spectrum: Spectrum
     laplacian: np.ndarray
+    incidence: sp.csr_array | None = None
 
     @property
     def n(self) -> int:
@@ -89,7 +89,7 @@ def _incidence(weights: np.ndarray | None, components: int) -> Case:
     graph = Hypergraph(H, weights=weights)
     A = H @ np.diag(w / H.sum(axis=0)) @ H.T
     np.testing.assert_allclose(A.sum(axis=1), H @ w)
-    return Case(graph.spectrum(), _laplacian(A))
+    return Case(graph.spectrum(), _laplacian(A), sp.csr_array(H))
 
 
 def _rank_zero() -> Case:
@@ -97,7 +97,7 @@ def _rank_zero() -> Case:
     H = np.ones((8, 1))
     spectrum = Hypergraph(H).spectrum()
     assert spectrum.rank == 0
-    return Case(spectrum, _laplacian(np.full((8, 8), 1 / 8)))
+    return Case(spectrum, _laplacian(np.full((8, 8), 1 / 8)), sp.csr_array(H))
 
 
 def _laplacian(A: np.ndarray) -> np.ndarray:
@@ -144,15 +144,6 @@ def components() -> Case:
 @pytest.fixture(scope="session")
 def gaussian() -> Case:
     return _gaussian()
-
-
-@pytest.fixture
-def double() -> Iterator[None]:
-    """New tensors are in double precision."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
 
 
 @pytest.fixture

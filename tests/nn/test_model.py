@@ -9,7 +9,6 @@ import torch
 from pinvgcn.errors import ParameterError
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.dropout import DropoutKey, keep_mask
-from pinvgcn.nn.model import Input
 
 DEPTHS = [(), 6, (6, 5, 4)]
 
@@ -72,40 +71,19 @@ def test_gradients_equal_those_of_the_dense_network(components, hidden):
 
 @pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("hidden", DEPTHS, ids=str)
-@pytest.mark.parametrize("inputs", [2, 40])  # the two forms of the first layer
+@pytest.mark.parametrize("inputs", [2, 40])
 def test_rows_are_rows_of_the_whole(gaussian, hidden, inputs):
     net, X = network(gaussian, inputs=inputs, hidden=hidden), features(gaussian, inputs)
     rows = torch.tensor([7, 0, 39, 7])
     assert_close(net(X, rows), net(X)[rows], 1e-13)
 
 
-@pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("hidden", [(), (6, 5)], ids=str)
-def test_both_forms_of_the_first_layer_agree(case, choice, hidden):
-    net, X = network(case, hidden=hidden, filters=choice[0]), features(case)
-    products = Input(net.convs[0].products(X, net.V), None, None)
-    factored = Input(None, X, net.V.T @ X)
-    assert_close(net(products), net(factored))
-    assert_close(net(products), net(net.prepare(X)))
-    rows = torch.tensor([1, 6])
-    assert_close(net(products, rows), net(factored, rows))
-
-
-def test_the_first_layer_takes_the_smaller_form(gaussian):
-    """K N₀ numbers a node against k + r + N₀: with k + r = 8 and K = 3 even at N₀ = 4."""
-    for columns, expected in [(1, True), (4, True), (5, False), (40, False)]:
-        prepared = network(gaussian, inputs=columns).prepare(features(gaussian, columns))
-        assert (prepared.products is not None) is expected
-        assert (prepared.X is None) is expected
-
-
 def test_single_precision_is_close(gaussian):
     """The first products are formed in double precision: an offset of 10⁴ costs no more than its rounding."""
     net = network(gaussian)
     X = features(gaussian) + 1e4
-    high_pass = net.prepare(X).products[:, -3:].double()
-    expected = torch.from_numpy(gaussian.matrices()[2]) @ X
-    assert float((high_pass - expected).abs().max()) < 1e-2
+    expected = dense(gaussian, net.double(), X, [(1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    assert_close(net.float()(X).double(), expected, 1e-5)
     assert net(X).dtype == torch.float32
 
 
@@ -114,7 +92,7 @@ def test_single_precision_is_close(gaussian):
 def test_dropout_sits_between_the_layers(components, p):
     net, X = network(components, hidden=(6, 5), dropout=p).train(), features(components)
     masks = [
-        torch.from_numpy(keep_mask(components.n, width, p, DropoutKey(11, 4, layer))) if p else 1.0
+        keep_mask(torch.arange(components.n), width, p, DropoutKey(11, 4, layer)) if p else 1.0
         for layer, width in ((1, 6), (2, 5))
     ]
     expected = dense(components, net, X, [(1, 0, 0), (0, 1, 0), (0, 0, 1)], masks)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pinvgcn.nn import PinvGCN, nodewise
+from pinvgcn.nn import Basis, PinvGCN, nodewise
 from pinvgcn.nn.nodewise import apply_layers, fold
 
 
@@ -26,7 +26,7 @@ def test_folded_layers_equal_the_network(case, choice, hidden, chunk, monkeypatc
     monkeypatch.setattr(nodewise, "CHUNK", chunk)
     net = network(case, hidden, choice[0])
     X = np.random.default_rng(3).normal(size=(case.n, 3)) + 10
-    V = case.spectrum.basis
+    V = Basis(case.spectrum.basis)
     layers = fold(net, X, V)
     expected = net(torch.from_numpy(X)).detach().numpy()
     scale = max(1.0, np.abs(expected).max())
@@ -51,13 +51,15 @@ def test_nodes_never_seen_follow_the_same_formula(gaussian):
     hidden = np.maximum(convolve(first, V.T @ X, X, V), 0)
     new_hidden = np.maximum(convolve(first, V.T @ X, new_X, new_V), 0)
     expected = convolve(second, V.T @ hidden, new_hidden, new_V)
-    np.testing.assert_allclose(apply_layers(fold(net, X, V), new_X, new_V), expected, rtol=1e-10, atol=1e-10)
+    got = apply_layers(fold(net, X, Basis(V)), new_X, Basis(new_V))
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_a_network_in_single_precision_is_folded_in_double(gaussian):
     net = network(gaussian, (6,), "three-part")
     X = np.random.default_rng(3).normal(size=(gaussian.n, 3))
-    layers = fold(net, X, gaussian.spectrum.basis)
+    V = Basis(gaussian.spectrum.basis)
+    layers = fold(net, X, V)
     assert {array.dtype for layer in layers for array in layer} == {np.dtype(np.float64)}
-    scores = apply_layers(layers, X, gaussian.spectrum.basis)
+    scores = apply_layers(layers, X, V)
     np.testing.assert_allclose(scores, net(torch.from_numpy(X)).detach().numpy(), atol=1e-4)

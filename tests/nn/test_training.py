@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from pinvgcn.errors import ParameterError, TrainingError
-from pinvgcn.nn import PinvGCN, TrainingSettings, train
+from pinvgcn.errors import ParameterError, TrainingError, TrainingWarning
+from pinvgcn.nn import Basis, Labels, PinvGCN, Problem, TrainingSettings
+from pinvgcn.nn import train as train_on_problem
 from pinvgcn.nn.dropout import DropoutKey, keep_mask
+from pinvgcn.nn.sampling import ALL_NODES, SOME_NODES, Sample, resolve_sample
+from pinvgcn.nn.training import CHECK_EVERY
 
 ROWS = torch.tensor([0, 5, 11, 30])
 TARGETS = torch.tensor([0, 1, 2, 1])
@@ -22,6 +25,14 @@ def network(case, *, dropout=0.0, seed=0, inputs=3) -> PinvGCN:
 
 def features(case) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).normal(size=(case.n, 3)))
+
+
+def train(net, X, rows, targets, settings, *, weights=None, **options) -> list[float]:
+    """From features and labels as they come."""
+    basis = Basis(net.V.double().numpy())
+    problem = Problem.of(basis, X.numpy(), net.filter_basis, like=net.convs[0].bias.detach())
+    labels = Labels.of(rows, targets, 3, weights)
+    return train_on_problem(net, problem, labels, settings, **options)
 
 
 def cross_entropy(scores: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
@@ -112,7 +123,7 @@ def test_the_loss_of_an_epoch_has_that_epochs_mask(gaussian):
     first, second = net.convs
     hidden = torch.relu(first(X, net.V))
     for epoch, loss in enumerate(losses):
-        mask = torch.from_numpy(keep_mask(gaussian.n, 5, 0.4, DropoutKey(13, epoch, 1)))
+        mask = keep_mask(torch.arange(gaussian.n), 5, 0.4, DropoutKey(13, epoch, 1))
         scores = second(hidden * mask / 0.6, net.V)[ROWS]
         assert loss == pytest.approx(float(cross_entropy(scores).detach()), rel=1e-10)
     assert losses[0] != losses[1]
@@ -161,8 +172,128 @@ def test_a_loss_that_is_not_finite_names_the_epoch(gaussian):
     assert isinstance(e.value, RuntimeError)
 
 
+class TestEndings:
+    def test_an_interrupt_keeps_the_weights_so_far(self, gaussian):
+        def stop(epoch: int, loss: float) -> None:
+            if epoch == 4:
+                raise KeyboardInterrupt
+
+        X = features(gaussian)
+        stopped, short = network(gaussian, dropout=0.5), network(gaussian, dropout=0.5)
+        with pytest.warns(TrainingWarning, match="interrupted after 5 of 100 epochs"):
+            losses = train(stopped, X, ROWS, TARGETS, TrainingSettings(epochs=100), on_epoch=stop)
+        assert losses == train(short, X, ROWS, TARGETS, TrainingSettings(epochs=5))
+        for a, b in zip(stopped.parameters(), short.parameters(), strict=True):
+            assert torch.equal(a, b)
+        assert not stopped.training
+
+    def test_an_interrupt_before_the_first_epoch_goes_on(self, gaussian, monkeypatch):
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Labels, "loss", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train(network(gaussian), features(gaussian), ROWS, TARGETS, TrainingSettings(epochs=5))
+
+    @pytest.mark.usefixtures("double")
+    def test_patience_keeps_the_weights_that_were_best_at_held_out_labels(self, gaussian):
+        """The held-out labels contradict the others: their loss soon rises."""
+        X = features(gaussian)
+        held_out = Labels.of(torch.tensor([1, 5]), torch.tensor([0, 2]), 3)
+        settings = TrainingSettings(learning_rate=0.05, epochs=400, patience=40)
+        net = network(gaussian, seed=3)
+        losses = train(net, X, ROWS, TARGETS, settings, held_out=held_out)
+        assert 40 < len(losses) < 400
+        assert len(losses) % CHECK_EVERY == 0
+        best = len(losses) - 40
+        again = network(gaussian, seed=3)
+        train(again, X, ROWS, TARGETS, TrainingSettings(learning_rate=0.05, epochs=best))
+        for a, b in zip(net.parameters(), again.parameters(), strict=True):
+            assert torch.equal(a, b)
+        for epochs in range(CHECK_EVERY, len(losses), CHECK_EVERY):  # brute force: no check saw a lower loss
+            other = network(gaussian, seed=3)
+            train(other, X, ROWS, TARGETS, TrainingSettings(learning_rate=0.05, epochs=epochs))
+            seen = held_out.loss(other(X, held_out.nodes)) - held_out.loss(net(X, held_out.nodes))
+            assert float(seen.detach()) >= -1e-10
+
+
+class TestSample:
+    @pytest.mark.usefixtures("double")
+    def test_as_many_as_there_are_is_all(self, gaussian):
+        X = features(gaussian)
+        exact, asked, auto = (
+            train(
+                network(gaussian, dropout=0.5),
+                X,
+                ROWS,
+                TARGETS,
+                TrainingSettings(epochs=5, nodes_per_epoch=s),
+            )
+            for s in (None, gaussian.n - len(ROWS), "auto")
+        )
+        assert exact == asked == auto
+
+    def test_every_node_comes_once_in_a_lap(self, gaussian):
+        net = network(gaussian)
+        basis = Basis(gaussian.spectrum.basis)
+        problem = Problem.of(
+            basis, features(gaussian).numpy(), net.filter_basis, like=net.convs[0].bias.detach()
+        )
+        others = sorted(set(range(gaussian.n)) - set(ROWS.tolist()))  # 36 of them
+        sample = Sample(problem, ROWS, 6, seed=1)
+        laps = []
+        for lap in range(3):
+            epochs = [sample(epoch) for epoch in range(6 * lap, 6 * lap + 6)]
+            for drawn in epochs:
+                assert drawn.ids[:4].tolist() == ROWS.tolist()
+                np.testing.assert_allclose(drawn.weights, [1] * 4 + [6] * 6)
+            laps.append([node for drawn in epochs for node in drawn.ids[4:].tolist()])
+            assert sorted(laps[-1]) == others
+        assert laps[0] != laps[1] != laps[2]
+        # any epoch by itself, in any order
+        fresh = Sample(problem, ROWS, 6, seed=1)
+        assert fresh(13).ids.tolist()[4:] == laps[2][6:12]
+        assert fresh(2).ids.tolist()[4:] == laps[0][12:18]
+        assert Sample(problem, ROWS, 6, seed=2)(2).ids.tolist() != fresh(2).ids.tolist()
+
+    def test_auto(self):
+        assert resolve_sample("auto", ALL_NODES) is None
+        assert resolve_sample("auto", ALL_NODES + 1) == SOME_NODES
+        assert resolve_sample(None, 10**9) is None
+        assert resolve_sample(50, 51) == 50
+        assert resolve_sample(50, 50) is None
+
+    def test_labels_are_learned_from_samples(self, gaussian):
+        net = network(gaussian, dropout=0.5)
+        settings = TrainingSettings(epochs=300, nodes_per_epoch=12)
+        losses = train(net, features(gaussian), ROWS, TARGETS, settings)
+        assert np.mean(losses[-10:]) < 0.2 * losses[0]
+        assert torch.equal(net(features(gaussian), ROWS).argmax(dim=1), TARGETS)
+
+
+def test_threads_are_put_back(gaussian):
+    before = torch.get_num_threads()
+    train(network(gaussian), features(gaussian), ROWS, TARGETS, TrainingSettings(epochs=2), threads=2)
+    with pytest.raises(TrainingError):
+        train(network(gaussian), features(gaussian) * 1e200, ROWS, TARGETS, TrainingSettings(epochs=9))
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.usefixtures("double")
+def test_labels_that_disagree_count_each(gaussian):
+    """Three labels at one node, two of them equal: the loss is the mean of the three."""
+    scores = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 3)))
+    labels = Labels.of(torch.tensor([7, 2, 7, 7]), torch.tensor([0, 1, 2, 0]), 3)
+    assert labels.nodes.tolist() == [2, 7]
+    p = torch.log(torch.exp(scores) / torch.exp(scores).sum(dim=1, keepdim=True))
+    expected = -(p[1, 0] + p[0, 1] + p[1, 2] + p[1, 0]) / 4
+    torch.testing.assert_close(labels.loss(scores), expected)
+
+
 def test_the_defaults_are_the_papers():
-    assert TrainingSettings() == TrainingSettings(learning_rate=0.01, weight_decay=0.0005, epochs=500)
+    assert TrainingSettings() == TrainingSettings(
+        learning_rate=0.01, weight_decay=0.0005, epochs=500, nodes_per_epoch=None, patience=None
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,6 +308,12 @@ def test_the_defaults_are_the_papers():
         ({"weight_decay": -1}, "weight_decay must be a finite number, zero or more. Got -1 instead."),
         ({"epochs": 0}, "epochs must be a whole number, 1 or more. Got 0 instead."),
         ({"epochs": 10.0}, "epochs must be a whole number, 1 or more. Got 10.0 instead."),
+        (
+            {"nodes_per_epoch": "some"},
+            "nodes_per_epoch must be a whole number, 'auto' or None. Got 'some' instead.",
+        ),
+        ({"nodes_per_epoch": 0}, "nodes_per_epoch must be a whole number, 1 or more. Got 0 instead."),
+        ({"patience": 0}, "patience must be a whole number, 1 or more. Got 0 instead."),
     ],
     ids=str,
 )

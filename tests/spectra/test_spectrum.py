@@ -216,7 +216,7 @@ def test_arrays_that_are_missing(missing: str, tmp_path: Path) -> None:
     arrays = load_file(path)
     del arrays[missing]
     description, _ = spectrum.state()
-    header = json.dumps({"kind": "spectrum", "format": 1, **description})
+    header = json.dumps({"kind": "spectrum", "format": 2, **description})
     save_file(arrays, path, metadata={"pinvgcn": header})
     assert missing.removeprefix("extension.") in refusal(path)
 

@@ -14,11 +14,13 @@ import numpy as np
 
 from pinvgcn.graphs.base import DENSE_NODES
 from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
+from pinvgcn.spectra.certificate import ALL_ROWS
+from pinvgcn.spectra.feature_map import MOST_BY_QR
 
 MOST_NODES = 20_000  # of the dense solver: its matrices take 3 × 8 n² bytes
 MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
 MOST_MODES = 400_000  # of the Fourier solver: its grid of frequencies has eight times as many places
-FEW_MODES = 4_000  # a small problem even where it is larger than the graph
+FEW_MODES = 10_000  # a small problem even where it is larger than the graph
 MOST_PAIRS = 40_000_000  # of the cut-off solver: its sparse matrix takes 12 bytes a pair
 TAYLOR_PRECISION = 1e-10
 FINEST = 1e-12  # precision of the Fourier series while modes × nodes are fewer than LITTLE
@@ -51,7 +53,8 @@ class Estimate:
         return math.isfinite(self.seconds)
 
     def __str__(self) -> str:
-        return f"{self.solver} about {_seconds(self.seconds)} ({self.why})" if self.accepted else f"{self.solver} no ({self.why})"
+        cost = f"about {_words(self.seconds)}" if self.accepted else "no"
+        return f"{self.solver} {cost} ({self.why})"
 
 
 @dataclass(frozen=True)
@@ -76,23 +79,42 @@ class Problem:
 
     @cached_property
     def modes(self) -> float:
-        return FourierKernel.size(self.box, self.sigma, self.fourier_precision) if self.box.dimension <= 3 else math.inf
+        return (
+            FourierKernel.size(self.box, self.sigma, self.fourier_precision)
+            if self.box.dimension <= 3
+            else math.inf
+        )
+
+    @cached_property
+    def crowding(self) -> float:
+        """How much longer a Krylov iteration takes because the eigenvalues crowd near 1.
+
+        About M₀ = ∏ extent_i/(πσ) of them are not small: the more beside the rank, the closer they lie.
+        """
+        sides = 2 * self.box.half / (math.pi * self.sigma)
+        within = math.prod(np.maximum(np.minimum(sides, 1e9), 1).tolist())
+        return float(max(1.0, (within / self.rank) ** (1 / self.box.dimension)))
 
     @property
-    def vectors(self) -> int:
+    def vectors(self) -> float:
         """About how many vectors a Krylov iteration multiplies."""
+        return self.crowding * self.space
+
+    @property
+    def space(self) -> int:
+        """How many vectors it keeps."""
         return 2 * self.rank + 64
 
     @property
     def orthogonalise(self) -> float:
         """Seconds a coordinate to keep them orthogonal."""
-        return 4 * FLOP * self.vectors**2
+        return 4 * FLOP * self.space * self.vectors
 
     @property
     def spread(self) -> float:
         """Seconds of one non-uniform FFT of all nodes, two real columns."""
         digits = 1 - math.log10(self.fourier_precision)
-        return SPREAD * self.n * digits ** self.box.dimension + self.transform
+        return SPREAD * self.n * digits**self.box.dimension + self.transform
 
     @property
     def transform(self) -> float:
@@ -112,9 +134,16 @@ class Problem:
     def taylor(self) -> Estimate:
         M = TaylorKernel.size(self.box, self.sigma, TAYLOR_PRECISION)
         if M > MOST_FEATURES:
-            return Estimate("taylor", math.inf, f"sigma={self.sigma:g} needs more than {MOST_FEATURES:,} features")
+            return Estimate(
+                "taylor", math.inf, f"sigma={self.sigma:g} needs more than {MOST_FEATURES:,} features"
+            )
         passes = self.n * (FLOP * M * (M + 2 * self.rank) + 3 * FEATURE * M)
         return Estimate("taylor", passes + 10 * FLOP * M**3, f"{M:,} features")
+
+    @property
+    def few_features(self) -> bool:
+        """Whether the Taylor solver can take the QR of its features, which has the most digits."""
+        return TaylorKernel.size(self.box, self.sigma, TAYLOR_PRECISION) <= MOST_BY_QR
 
     def fourier(self) -> Estimate:
         if self.box.dimension > 3:
@@ -129,8 +158,11 @@ class Problem:
         pairs = CutoffKernel.count_pairs(self.points, self.sigma, CUTOFF_PRECISION)
         if pairs > MOST_PAIRS:
             return Estimate("cutoff", math.inf, f"sigma={self.sigma:g} joins more than {MOST_PAIRS:,} pairs")
-        seconds = PAIR * pairs + self.n * self.orthogonalise + 20 * self.vectors * SPARSE * pairs
-        return Estimate("cutoff", seconds, f"{pairs:,.0f} pairs")
+        if self.n <= ALL_ROWS:
+            return Estimate("cutoff", PAIR * pairs + DENSE * self.n**3, f"{pairs:,.0f} pairs")
+        # the heat kernel spreads crowded eigenvalues, for about as much as it costs to orthogonalise
+        iteration = self.space * (12 * FLOP * self.space * self.n + SPARSE * pairs)
+        return Estimate("cutoff", PAIR * pairs + iteration, f"{pairs:,.0f} pairs")
 
     def krylov(self) -> Estimate:
         own = self.n * self.orthogonalise
@@ -165,7 +197,7 @@ class Problem:
 
 
 def cheapest_kernel(points: np.ndarray, box: Box, sigma: float) -> Kernel:
-    """The kernel whose product with one vector costs least, precise to ten digits where that is possible at all."""
+    """The kernel whose product with one vector costs least, precise to nine digits where that fits."""
     n = len(points)
     fine = TaylorKernel.size(box, sigma, FINEST)
     series = FINEST if fine * n <= LITTLE else TAYLOR_PRECISION
@@ -208,5 +240,8 @@ def refusal(problem: Problem, solver: str) -> str | None:
     return None if estimate.accepted else estimate.why
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds / 60:.2g} min" if seconds < 6_000 else f"{seconds / 3600:.2g} h"
+def _words(seconds: float) -> str:
+    for size, unit in ((3_600, "h"), (60, "min")):
+        if seconds > 2 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} s"

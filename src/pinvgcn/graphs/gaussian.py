@@ -24,7 +24,7 @@ from pinvgcn.graphs.base import (
     warn_if_short,
 )
 from pinvgcn.graphs.choice import Problem, cheapest_kernel, choose, refusal
-from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
+from pinvgcn.kernels import Box, ExactKernel, Kernel
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
     cutoff_spectrum,
@@ -40,6 +40,7 @@ SMALL = 3_000  # up to so many nodes a tolerance of 1e-6 costs little
 LARGEST = 1e150  # a coordinate whose square is still a number
 SIGMA_PER_RADIUS = 5.0  # see ``automatic_sigma``
 SLOW = 20.0  # seconds that are announced
+ASKED_FOR = "asked for"
 
 
 class GaussianGraph(Graph):
@@ -146,8 +147,8 @@ class GaussianGraph(Graph):
             How many pairs; 60 by default. Pairs whose 1 − λ drowns in the rounding of the kernel do
             not exist numerically: fewer are returned, with a ``RankWarning``.
         solver : {"auto", "taylor", "fourier", "cutoff", "krylov", "dense"}
-            "taylor" and "fourier" solve a small problem over features of the kernel, for σ of about the size of
-            the cloud and for smaller σ; "cutoff" takes a sparse matrix of near points, for σ far below
+            "taylor" and "fourier" solve a small problem over features of the kernel, for σ of about the size
+            of the cloud and for smaller σ; "cutoff" takes a sparse matrix of near points, for σ far below
             the scene; "krylov" iterates over products with the kernel, for any σ and dimension; "dense"
             holds all n² weights and is exact. "auto" takes the one that costs least by the model of
             docs/solvers.md and says why in ``Spectrum.reason``.
@@ -164,12 +165,20 @@ class GaussianGraph(Graph):
         if solver == "auto":
             solver, reason = choose(problem)
         else:
-            reason = "asked for"
+            reason = ASKED_FOR
             refused = refusal(problem, solver)
             if refused is not None:
-                raise ParameterError(f"solver={solver!r} does not take this graph: {refused}; use solver='auto'.")
-        find = self._solver(solver, problem, goal, random_state)
-        spectrum = replace(self._beyond_null_vectors(find, wanted), reason=reason)
+                raise ParameterError(
+                    f"solver={solver!r} does not take this graph: {refused}; use solver='auto'."
+                )
+        spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
+        if reason != ASKED_FOR and spectrum.rank < wanted and solver != "taylor" and problem.few_features:
+            # the solver that resolves the smallest 1 − λ
+            other = self._beyond_null_vectors(self._solver("taylor", problem, goal, random_state), wanted)
+            if other.rank > spectrum.rank:
+                reason = f"taylor, because {solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
+                solver, spectrum = "taylor", other
+        spectrum = replace(spectrum, reason=reason)
         if solver != "dense":
             noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
             advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
@@ -219,9 +228,9 @@ class GaussianGraph(Graph):
         seconds = a_row * self.n_nodes * problem.vectors / 16
         if seconds > SLOW:
             warnings.warn(
-                f"This takes about {seconds / 60:.1f} minutes: {self.n_nodes:,} points in {self.points.shape[1]} "
-                "dimensions need the weights of all pairs. Fewer points, or a projection to three dimensions, "
-                "take seconds.",
+                f"This takes about {seconds / 60:.1f} minutes: {self.n_nodes:,} points in "
+                f"{self.points.shape[1]} dimensions need the weights of all pairs. Fewer points, or a "
+                "projection to three dimensions, take seconds.",
                 SlowWarning,
                 stacklevel=4,
             )

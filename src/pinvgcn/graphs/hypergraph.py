@@ -23,6 +23,7 @@ from pinvgcn.graphs.base import (
     warn_if_inaccurate,
     warn_if_short,
 )
+from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.graphs.table import TableEncoder
 from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.spectrum import count_zeros, orient
@@ -114,6 +115,11 @@ class Hypergraph(Graph):
         left = sp.diags_array(1 / np.sqrt(self._degrees))
         return sp.csr_array(left @ self.incidence @ sp.diags_array(np.sqrt(self.weights / self._sizes)))
 
+    @cached_property
+    def distinct(self) -> Distinct:
+        """The distinct rows of H: equal nodes have equal entries in every eigenvector that H̃ knows of."""
+        return distinct_rows(self.incidence)
+
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """H̃H̃ᵀ: (n, n)."""
@@ -130,9 +136,10 @@ class Hypergraph(Graph):
     ) -> Spectrum:
         """The eigenvalues λ = 1 − σ̃² of L from the singular values σ̃ of H̃.
 
-        The n × n or the |E| × |E| problem is solved, whichever is smaller. All eigenvalues that are
-        left out equal 1 at full rank, and the eigenvectors of λ = 1 are arbitrary, so that the
-        largest rank is rank(H̃) minus the number of components: that is the default.
+        The n × n or the |E| × |E| problem is solved, whichever is smaller, with equal rows of H as one node
+        whose row of H̃ is multiplied by the root of their number. All eigenvalues that are left out equal 1
+        at full rank, and the eigenvectors of λ = 1 are arbitrary, so that the largest rank is rank(H̃) minus
+        the number of components: that is the default.
 
         Parameters
         ----------
@@ -146,11 +153,12 @@ class Hypergraph(Graph):
         """
         check_choice("solver", solver, SOLVERS)
         check_positive("tolerance", tolerance)
-        factor = self._factor
+        roots = sp.diags_array(np.sqrt(self.distinct.counts))
+        factor = sp.csr_array(roots @ self._factor[self.distinct.first])
         null_edges, null_coefficients = self._null_space()
         components = null_edges.shape[1]
-        by_edges = self.n_hyperedges <= self.n_nodes
-        side = min(self.n_hyperedges, self.n_nodes)
+        by_edges = self.n_hyperedges <= factor.shape[0]
+        side = min(factor.shape)
         wanted = resolve_rank(rank, side, side - components)
         if solver == "auto":
             solver = "dense" if side <= DENSE_SIDE else "krylov"
@@ -174,7 +182,7 @@ class Hypergraph(Graph):
         mu, X = mu[real], X[:, real]
         right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
         spectrum = self._finish(
-            null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, solver
+            null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, factor, solver
         )
         if solver == "krylov":
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
@@ -182,8 +190,8 @@ class Hypergraph(Graph):
 
     def _null_space(self) -> tuple[np.ndarray, np.ndarray]:
         """Right singular vectors of H̃ for σ̃ = 1, one a component, and their coefficients Z: (|E|, k)."""
-        n, edges = self.incidence.shape
-        H = self.incidence.tocoo()
+        H = self.incidence[self.distinct.first].tocoo()
+        n, edges = H.shape
         joined = (np.ones(H.nnz), (H.row, n + H.col))  # nodes, then hyperedges
         bipartite = sp.csr_array(joined, shape=(n + edges, n + edges))
         count, component = connected_components(bipartite, directed=False)
@@ -193,24 +201,29 @@ class Hypergraph(Graph):
         lengths = np.linalg.norm(vectors, axis=0)  # = |√d| on the component
         return vectors / lengths, self.weights[:, None] * member / lengths
 
-    def _finish(self, null: np.ndarray, Z: np.ndarray, solver: str) -> Spectrum:
-        """Vectors as values of the extension D^(−1/2) H Z, orthonormal, with the signs fixed."""
+    def _finish(self, null: np.ndarray, Z: np.ndarray, factor: sp.csr_array, solver: str) -> Spectrum:
+        """Vectors as values of the extension D^(−1/2) H Z, orthonormal, with the signs fixed.
+
+        ``factor`` is H̃ of the distinct rows, each multiplied by the root of its count.
+        """
         k = null.shape[1]
+        first, inverse, counts = self.distinct
+        rows, roots = self.incidence[first], np.sqrt(counts)[:, None]
         coefficients = np.hstack([null, Z])
-        V = IncidenceExtension(self.weights, coefficients)(self.incidence)
-        departure = V.T @ V - np.eye(V.shape[1])
-        if np.abs(departure).max(initial=0) > 1e-12:  # small σ̃ cost digits: win them back
-            _, R = np.linalg.qr(V)
+        V = IncidenceExtension(self.weights, coefficients)(rows)
+        gram = V.T @ (counts[:, None] * V)
+        if np.abs(gram - np.eye(len(gram))).max(initial=0) > 1e-12:  # small σ̃ cost digits: win them back
+            R = np.linalg.qr(roots * V, mode="r")
             R *= np.sign(np.diag(R))[:, None]
             coefficients = scipy.linalg.solve_triangular(R, coefficients.T, trans="T").T
-            V = IncidenceExtension(self.weights, coefficients)(self.incidence)
-        signs = np.concatenate([np.ones(k), orient(V[:, k:])])
+            V = IncidenceExtension(self.weights, coefficients)(rows)
+        signs = np.concatenate([np.ones(k), orient(V[:, k:], counts)])
         coefficients = coefficients * signs
         V *= signs
-        U = V[:, k:]
-        NU = self._factor @ (self._factor.T @ U)
+        U = roots * V[:, k:]
+        NU = factor @ (factor.T @ U)
         mu = np.einsum("ij,ij->j", U, NU)
         residuals = np.linalg.norm(NU - U * mu, axis=0)
         extension = IncidenceExtension(self.weights, coefficients)
         zeros = count_zeros(1 - mu)
-        return Spectrum(V, 1 - mu[zeros:], residuals[zeros:], solver, extension)
+        return Spectrum(V[inverse], 1 - mu[zeros:], residuals[zeros:], solver, extension)

@@ -17,7 +17,8 @@ from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
 
-FORMAT = 1  # raised whenever the layout changes; docs/file-format.md describes each
+FORMAT = 2  # raised whenever the layout changes; docs/file-format.md describes each
+OLDEST = 2  # format 1 was never released
 _COMPLEX = "complex:"
 
 
@@ -65,6 +66,11 @@ def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(
             f"{path} has format {version}, newer than {FORMAT}, the newest that this "
             "version of pinvgcn reads. Upgrade pinvgcn."
+        )
+    if version < OLDEST:
+        raise ModelFileError(
+            f"{path} has format {version}, older than {OLDEST}, the oldest that this version of pinvgcn "
+            "reads. Fit and save it again."
         )
     for name in [name for name in arrays if name.startswith(_COMPLEX)]:
         pair = arrays.pop(name)

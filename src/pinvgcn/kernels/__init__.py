@@ -20,4 +20,12 @@ from pinvgcn.kernels.exact import ExactKernel
 from pinvgcn.kernels.fourier import FourierKernel
 from pinvgcn.kernels.taylor import TaylorKernel
 
-__all__ = ["Box", "CutoffKernel", "ExactKernel", "FourierKernel", "Kernel", "TaylorKernel", "kernel_from_state"]
+__all__ = [
+    "Box",
+    "CutoffKernel",
+    "ExactKernel",
+    "FourierKernel",
+    "Kernel",
+    "TaylorKernel",
+    "kernel_from_state",
+]

@@ -35,7 +35,10 @@ class FourierGram:
         self._grid = tuple(scipy.fft.next_fast_len(side) for side in symbol.shape)
         # a convolution with t is a product with its transform, which is real because t_{−m} = conj t_m
         wrapped = np.zeros(self._grid, dtype=np.complex128)
-        places = [np.arange(-(side // 2), side // 2 + 1) % n for side, n in zip(symbol.shape, self._grid, strict=True)]
+        places = [
+            np.arange(-(side // 2), side // 2 + 1) % n
+            for side, n in zip(symbol.shape, self._grid, strict=True)
+        ]
         wrapped[np.ix_(*places)] = symbol
         self._density = scipy.fft.fftn(wrapped).real
 
@@ -46,7 +49,9 @@ class FourierGram:
         packed.imag[:, : X.shape[1] // 2] = X[:, 1::2]
         result = np.empty(X.shape)
         batches = ranges(half, max(1, -(-half // cores())))
-        for batch, part in zip(batches, share_out(lambda b: self._multiply(packed[:, b].T), batches), strict=True):
+        for batch, part in zip(
+            batches, share_out(lambda b: self._multiply(packed[:, b].T), batches), strict=True
+        ):
             columns = result[:, 2 * batch.start : 2 * batch.stop]
             columns[:, 0::2] = part.real.T
             columns[:, 1::2] = part.imag[: columns.shape[1] // 2].T

@@ -49,7 +49,9 @@ class CutoffKernel(Kernel):
     @cached_property
     def matrix(self) -> sp.csr_array:
         """G between the nodes: (n, n)."""
-        return sp.csr_array(sp.vstack([self._rows(self.sources[rows]) for rows in ranges(len(self.sources), CHUNK)]))
+        return sp.csr_array(
+            sp.vstack([self._rows(self.sources[rows]) for rows in ranges(len(self.sources), CHUNK)])
+        )
 
     def _rows(self, points: np.ndarray) -> sp.csr_array:
         """k(x, x_j) for each of the points: (m, n)."""
@@ -61,8 +63,7 @@ class CutoffKernel(Kernel):
         return rows
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if len(points) != len(self.sources):
-            raise ValueError("a cut-off kernel gathers over its own sources only")
+        assert len(points) == len(self.sources), "a cut-off kernel gathers over its own sources only"
         return weights
 
     def evaluate(

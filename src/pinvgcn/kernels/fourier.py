@@ -23,9 +23,9 @@ OUTSIDE = 1e-4  # the error of a kernel value that is accepted there
 class FourierKernel(Kernel):
     """k(x, y) ≈ Σ_k b_k e^{2πi k·Qᵀ(x − y)/P} with b_k = ∏ √π (σ/P_i) exp(−(πσk_i/P_i)²) > 0.
 
-    The kernel, repeated with period P on each axis of the cloud's own box, is a Fourier series whose coefficients
-    decay as fast as the kernel does. With ε the ``precision`` and w = σ√(−ln ε) the distance at which
-    the kernel has fallen to ε, P = extent + w leaves an error of ε between nodes, and the modes in the
+    The kernel, repeated with period P on each axis of the cloud's own box, is a Fourier series whose
+    coefficients decay as fast as the kernel does. With ε the ``precision`` and w = σ√(−ln ε) the distance at
+    which the kernel has fallen to ε, P = extent + w leaves an error of ε between nodes, and the modes in the
     ellipsoid Σ (k_i/K_i)² ≤ 1, K_i = √(−ln ε) P_i/(πσ), suffice. P is at least so large that a point
     ``REACH`` σ outside the box sees the repetitions of the kernel with weights below ``OUTSIDE``.
 
@@ -45,7 +45,11 @@ class FourierKernel(Kernel):
         for period, K, k_max in zip(self.periods, largest, self.largest_modes, strict=True):
             k = np.arange(-k_max, k_max + 1)
             squares = squares[..., None] + (k / K) ** 2
-            logs = logs[..., None] + math.log(math.sqrt(math.pi) * sigma / period) - (math.pi * sigma * k / period) ** 2
+            logs = (
+                logs[..., None]
+                + math.log(math.sqrt(math.pi) * sigma / period)
+                - (math.pi * sigma * k / period) ** 2
+            )
         self._matters = squares <= 1
         self._weights = np.where(self._matters, np.exp(logs), 0.0)  # b on the box of modes
 
@@ -67,10 +71,12 @@ class FourierKernel(Kernel):
         return int(self._matters.sum())
 
     def inside(self, points: np.ndarray) -> np.ndarray:
-        return (np.abs(self.box.local(points)).T <= self.box.half + REACH * self.sigma).all(axis=1)
+        return (self.box.half + REACH * self.sigma >= np.abs(self.box.local(points)).T).all(axis=1)
 
-    def _transform(self, kind: int, points: np.ndarray, given: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Σ_j c_j e^{−2πi k·x_j/P} on a box of modes (kind 1) or Σ_k c_k e^{2πi k·x_j/P} at points (kind 2)."""
+    def _transform(
+        self, kind: int, points: np.ndarray, given: np.ndarray, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """Σ_j c_j e^{−2πi k·x_j/P} on a box of modes (kind 1), Σ_k c_k e^{2πi k·x_j/P} at points (kind 2)."""
         angles = self.box.local(points) * (2 * math.pi / self.periods)[:, None]
         plan = finufft.Plan(
             kind,
@@ -132,7 +138,8 @@ class FourierKernel(Kernel):
     def gram(self, points: np.ndarray, weights: np.ndarray) -> FourierGram:
         """Σ_j w_j φ(x_j) φ(x_j)ᵀ in the real features √b_k (cos + sin)(2π k·x/P), M × M, by its products.
 
-        Its entries are √b_k √b_l t_{k−l} with t_m = Σ_j w_j e^{−2πi m·x_j/P}: one type-1 transform of doubled size.
+        Its entries are √b_k √b_l t_{k−l} with t_m = Σ_j w_j e^{−2πi m·x_j/P}: one type-1 transform of
+        doubled size.
         """
         symbol = self._sums(points, weights[:, None], tuple(4 * self.largest_modes + 1))[0]
         return FourierGram(symbol, np.sqrt(self._weights), self._matters)

@@ -16,7 +16,8 @@ from pinvgcn.parallel import for_all, ranges, share_out
 CHUNK_ENTRIES = 2_000_000  # features held at a time by each core: 16 MB
 OUTSIDE = 1e-4  # the error that is accepted at points outside the cloud, beside the largest kernel value
 UNSEEN = 1e-4  # features with less than this share of the precision are not even counted
-TOO_MANY = 20_000  # a series that is no more of use, and is not counted to its end
+WIDEST = 12.0  # half a box in z, beyond which no series is tried
+TOO_MANY = 5_000  # features that are no more of use, and are not counted to their end
 
 
 class TaylorKernel(Kernel):
@@ -42,8 +43,9 @@ class TaylorKernel(Kernel):
 
     @classmethod
     def size(cls, box: Box, sigma: float, precision: float) -> int:
-        """M, or some number above 20,000."""
-        return int(_exponents(math.sqrt(2) / sigma * box.half, precision)[1].sum())
+        """M, or some number above 5,000."""
+        half = math.sqrt(2) / sigma * box.half
+        return 2 * TOO_MANY if half.max() > WIDEST else int(_exponents(half, precision)[1].sum())
 
     @property
     def dimension(self) -> int:
@@ -113,7 +115,7 @@ class TaylorKernel(Kernel):
         return ranges(n, max(256, CHUNK_ENTRIES // self.n_features))
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Σ_j φ(x_j) w_j: (M, q). One column takes a tenth of the features: c_{α'a} = Σ_j F_α'(x_j) w_j L_a(x_j)."""
+        """Σ_j φ(x_j) w_j: (M, q). One column needs few features: c_{α'a} = Σ_j F_α'(x_j) w_j L_a(x_j)."""
         single = weights.shape[1] == 1
 
         def work(rows: slice) -> np.ndarray:
@@ -160,7 +162,7 @@ class TaylorKernel(Kernel):
         return result
 
     def inside(self, points: np.ndarray) -> np.ndarray:
-        # the error is at most √(t(x) · precision); no kernel value is above that of the nearest place in the box
+        # the error is at most √(t(x) · precision), the largest value that of the nearest place in the box
         distance = self.box.distance(points)
         result: np.ndarray = distance <= 1e-9 * self.sigma
         outside = np.flatnonzero(~result)
@@ -180,10 +182,10 @@ class TaylorKernel(Kernel):
 
 
 def _exponents(half: np.ndarray, precision: float) -> tuple[np.ndarray, np.ndarray]:
-    """A for the box |z_i| ≤ h_i: exponents of all axes but the last, largest β first, (m, d − 1), and how many
-    of them go with each power of the last.
+    """A for the box |z_i| ≤ h_i: exponents of all axes but the last, largest β first, (m, d − 1), and how
+    many of them go with each power of the last.
 
-    β is a product over axes, so those that go with a higher power are the first of those that go with a lower.
+    β is a product over axes, so those that go with a higher power are the first of those with a lower.
     """
     others, beta = np.zeros((1, 0), dtype=np.int64), np.ones(1)
     for side in half[:-1]:
@@ -202,7 +204,7 @@ def _exponents(half: np.ndarray, precision: float) -> tuple[np.ndarray, np.ndarr
 
 def _bounds(side: float) -> np.ndarray:
     """max_{|z| ≤ h} e^(−z²) z^(2a)/a! for a = 0, 1, …"""
-    a = np.arange(1, int(8 * min(side, 50.0) ** 2) + 60)  # a side beyond that has TOO_MANY alone
+    a = np.arange(1, int(side**2 + 12 * side) + 60)  # beyond that the rest is below 1e-30
     z = np.minimum(side, np.sqrt(a))  # e^(−z²) z^(2a) is largest at z² = a
     with np.errstate(divide="ignore"):
         return np.concatenate([[1.0], np.exp(2 * a * np.log(z) - z**2 - gammaln(a + 1))])

@@ -66,11 +66,12 @@ class PinvConv(nn.Module):
 
     def spectral(self, C: Tensor) -> Tensor:
         """Σ_k diag(g_k) C W^(k): (k + r, N₁), what V multiplies."""
-        return torch.einsum("kp,pi,kij->pj", self.gains.to(C), C, self.weights)
+        scaled = self.gains.T.to(C)[:, :, None] * C[:, None, :]  # (k + r, K, N₀)
+        return scaled.flatten(1) @ self.weights.flatten(0, 1)
 
     def direct(self) -> Tensor:
         """Σ_k c_k W^(k): (N₀, N₁), what X multiplies."""
-        return torch.einsum("k,kij->ij", self.high.to(self.weights), self.weights)
+        return torch.tensordot(self.high.to(self.weights), self.weights, dims=1)
 
     def products(self, X: Tensor, V: Tensor) -> Tensor:
         """[𝒦^(1)X … 𝒦^(K)X]: (n, K N₀). Constant in training if X is, so the first layer computes it once."""

@@ -1,12 +1,12 @@
-"""A stack of convolutions."""
+"""A stack of convolutions, as the formula says; ``hidden.py`` is its fast neighbour."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,18 +15,6 @@ from pinvgcn.nn.conv import PinvConv
 from pinvgcn.nn.dropout import DropoutKey, dropout
 from pinvgcn.nn.filters import FilterBasis
 from pinvgcn.spectra import Spectrum
-
-
-@dataclass(frozen=True)
-class Input:
-    """What does not change in training: the first layer's products with the features.
-
-    The cheaper of two forms: all products 𝒦^(k)X, (n, K N₀), or X with C = VᵀX.
-    """
-
-    products: Tensor | None
-    X: Tensor | None
-    C: Tensor | None
 
 
 class PinvGCN(nn.Module):
@@ -48,8 +36,6 @@ class PinvGCN(nn.Module):
         Source of the initial weights; the process-wide one by default.
     """
 
-    V: Tensor
-
     def __init__(
         self,
         spectrum: Spectrum,
@@ -69,47 +55,60 @@ class PinvGCN(nn.Module):
         self.convs = nn.ModuleList(
             PinvConv(before, after, self.filter_basis, generator) for before, after in pairwise(widths)
         )
-        self.register_buffer(
-            "V", torch.tensor(spectrum.basis, dtype=torch.get_default_dtype()), persistent=False
-        )
+        self._spectrum = spectrum
+        self._basis: Tensor | None = None
+
+    @property
+    def layers(self) -> list[PinvConv]:
+        """The convolutions, first to last."""
+        return [conv for conv in self.convs if isinstance(conv, PinvConv)]
+
+    @property
+    def V(self) -> Tensor:
+        """[U₀ U_r] of all nodes, (n, k + r), like the weights; formed when it is first asked for."""
+        like = self.layers[0].bias
+        if self._basis is None or (self._basis.dtype, self._basis.device) != (like.dtype, like.device):
+            self._basis = torch.from_numpy(self._spectrum.basis).to(like)
+        return self._basis
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """New weights in every layer."""
-        for conv in self.convs:
-            conv.reset_parameters(generator)  # type: ignore[operator]
+        for conv in self.layers:
+            conv.reset_parameters(generator)
 
-    def prepare(self, X: Tensor) -> Input:
-        """Compute once what the first layer needs of the features X (n, N₀)."""
-        conv = self.convs[0]
-        assert isinstance(conv, PinvConv)
-        # in double precision: the high-pass part subtracts numbers that may be large and nearly equal
-        V = self.V.double()
-        if len(self.filter_basis) * X.shape[1] <= V.shape[1] + X.shape[1]:
-            return Input(conv.products(X.double(), V).to(self.V), None, None)
-        return Input(None, X.to(self.V), (V.T @ X.double()).to(self.V))
-
-    def forward(
-        self, X: Tensor | Input, rows: Tensor | None = None, key: tuple[int, int] | None = None
-    ) -> Tensor:
+    def forward(self, X: Tensor, rows: Tensor | None = None, key: tuple[int, int] | None = None) -> Tensor:
         """Class scores of all nodes, or of those in ``rows``: (n or len(rows), classes).
 
         Only the last layer is restricted to rows: every hidden layer sums over all nodes. ``key`` = (seed,
         epoch) fixes the dropout masks of training; without it PyTorch's generator draws them.
         """
-        first = X if isinstance(X, Input) else self.prepare(X)
-        H: Tensor | None = None
-        for layer, conv in enumerate(self.convs):
+        H = X
+        for layer, conv in enumerate(self.layers):
             some = slice(None) if rows is None or layer < len(self.convs) - 1 else rows
             if layer == 0:
-                if first.products is not None:
-                    H = conv.from_products(first.products[some])  # type: ignore[operator]
-                else:
-                    assert first.X is not None
-                    H = conv(first.X[some], self.V[some], first.C)
+                # in double precision: the high-pass part subtracts numbers that may be large and nearly equal
+                products = conv.products(X.double(), self.V.double()).to(self.V)
+                H = conv.from_products(products[some])
             else:
-                assert H is not None
                 whose = None if key is None else DropoutKey(*key, layer)
                 H = dropout(torch.relu(H), self.dropout if self.training else 0.0, whose)
                 H = conv(H[some], self.V[some], self.V.T @ H)
-        assert H is not None
         return H
+
+
+def copy_weights(
+    source: PinvGCN, source_classes: np.ndarray, target: PinvGCN, target_classes: np.ndarray
+) -> None:
+    """Begin where another network is, layer by layer and class by class.
+
+    Classes that the other one does not know keep their own weights, as does a network with other widths.
+    """
+    if [conv.weights.shape[1] for conv in source.layers] != [conv.weights.shape[1] for conv in target.layers]:
+        return
+    _, there, here = np.intersect1d(source_classes, target_classes, return_indices=True)
+    with torch.no_grad():
+        for old, new in zip(source.layers[:-1], target.layers[:-1], strict=True):
+            new.load_state_dict(old.state_dict())
+        old, new = source.layers[-1], target.layers[-1]
+        new.weights[..., here] = old.weights[..., there]
+        new.bias[here] = old.bias[there]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from pinvgcn.nn.conv import PinvConv
+from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.model import PinvGCN
 
 CHUNK = 65_536  # nodes at a time
@@ -24,35 +25,35 @@ class NodeLayer(NamedTuple):
     bias: np.ndarray  # b: (N₁,)
 
 
-def fold(network: PinvGCN, X: np.ndarray, V: np.ndarray) -> tuple[NodeLayer, ...]:
+def fold(network: PinvGCN, X: Any, V: Basis, weights: np.ndarray | None = None) -> tuple[NodeLayer, ...]:
     """Sum each layer over the training nodes, features X (n, N₀) and basis V (n, k + r).
 
-    In double precision: nodes of training and nodes never seen then go through the same arithmetic.
+    X may be sparse. A node with weight ω counts ω times. In double precision: nodes of training and nodes
+    never seen then go through the same arithmetic.
     """
     basis = network.filter_basis
     layers: list[NodeLayer] = []
-    for conv in network.convs:
-        assert isinstance(conv, PinvConv)
+    for conv in network.layers:
         W = conv.weights.detach().cpu().double().numpy()
-        C = np.zeros((V.shape[1], W.shape[1]))
-        for rows in _chunks(len(X)):
+        C = np.zeros((V.width, W.shape[1]))
+        for rows in _chunks(len(V)):
             hidden = np.maximum(apply_layers(layers, X[rows], V[rows]), 0) if layers else X[rows]
-            C += V[rows].T @ hidden
+            C += V[rows].adjoint(hidden if weights is None else sp.diags_array(weights[rows]) @ hidden)
         spectral = np.einsum("kp,pi,kij->pj", basis.gains, C, W, optimize=True)
         direct = np.einsum("k,kij->ij", basis.high, W)
         layers.append(NodeLayer(spectral, direct, conv.bias.detach().cpu().double().numpy()))
     return tuple(layers)
 
 
-def apply_layers(layers: Sequence[NodeLayer], X: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """The output of the last layer at nodes with features X (m, N₀) and basis values V (m, k + r)."""
-    result = np.empty((len(X), len(layers[-1].bias)))
-    for rows in _chunks(len(X)):
-        H = X[rows]
+def apply_layers(layers: Sequence[NodeLayer], X: Any, V: Basis) -> np.ndarray:
+    """The last layer's output at nodes with features X (m, N₀), dense or sparse, and basis V (m, k + r)."""
+    result = np.empty((len(V), len(layers[-1].bias)))
+    for rows in _chunks(len(V)):
+        H, here = X[rows], V[rows]
         for depth, layer in enumerate(layers):
             if depth:
                 H = np.maximum(H, 0)
-            H = V[rows] @ layer.spectral + H @ layer.direct + layer.bias
+            H = here @ layer.spectral + H @ layer.direct + layer.bias
         result[rows] = H
     return result
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from pinvgcn.checks import check_count, check_non_negative, check_positive
-from pinvgcn.errors import TrainingError
+from pinvgcn.errors import ParameterError, TrainingError, TrainingWarning
+from pinvgcn.nn.hidden import FastNetwork, Map
 from pinvgcn.nn.model import PinvGCN
+from pinvgcn.nn.problem import Problem
+from pinvgcn.nn.sampling import Sample, resolve_sample
+
+CHECK_EVERY = 10  # epochs between two looks at the held-out labels
 
 
 @dataclass(frozen=True)
@@ -22,71 +29,181 @@ class TrainingSettings:
     learning_rate: float = 0.01
     weight_decay: float = 0.0005  # on weights, not on biases
     epochs: int = 500
+    nodes_per_epoch: int | str | None = (
+        None  # unlabelled ones; None for all, "auto" for all while that is cheap
+    )
+    patience: int | None = None  # epochs without a lower loss at the held-out labels
 
     def __post_init__(self) -> None:
         check_positive("learning_rate", self.learning_rate)
         check_non_negative("weight_decay", self.weight_decay)
         check_count("epochs", self.epochs)
+        if isinstance(self.nodes_per_epoch, str):
+            if self.nodes_per_epoch != "auto":
+                raise ParameterError(
+                    "nodes_per_epoch must be a whole number, 'auto' or None. "
+                    f"Got {self.nodes_per_epoch!r} instead."
+                )
+        elif self.nodes_per_epoch is not None:
+            check_count("nodes_per_epoch", self.nodes_per_epoch)
+        if self.patience is not None:
+            check_count("patience", self.patience)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Σ_t w_t (−log p_t[y_t]) / Σ_t w_t over labels t, as −Σ S ∘ log p with a row of S for each such node.
+
+    A node may have several labels, and labels that disagree.
+    """
+
+    nodes: Tensor  # (m,), ascending
+    shares: Tensor  # S: (m, classes), their sum is 1
+
+    @classmethod
+    def of(cls, nodes: Tensor, targets: Tensor, n_classes: int, weights: Tensor | None = None) -> Labels:
+        """From each label's node, class number and weight."""
+        distinct, place = nodes.unique(return_inverse=True)
+        counts = torch.ones(len(nodes), dtype=torch.float64, device=nodes.device)
+        shares = counts.new_zeros(len(distinct), n_classes)
+        shares.index_put_((place, targets), counts if weights is None else weights.double(), accumulate=True)
+        return cls(distinct, shares / shares.sum())
+
+    def loss(self, scores: Tensor) -> Tensor:
+        """The cross entropy."""
+        return -(self.shares.to(scores) * torch.log_softmax(scores, dim=1)).sum()
 
 
 def train(
     network: PinvGCN,
-    X: Tensor,
-    rows: Tensor,
-    targets: Tensor,
+    problem: Problem,
+    labels: Labels,
     settings: TrainingSettings,
     *,
-    weights: Tensor | None = None,
+    held_out: Labels | None = None,
     seed: int = 0,
     on_epoch: Callable[[int, float], None] | None = None,
+    threads: int | None = None,
 ) -> list[float]:
-    """Minimise Σ_i w_i (−log p_i[y_i]) / Σ_i w_i over the labelled nodes; the loss of each epoch.
+    """Minimise the cross entropy at the labelled nodes; the loss of each epoch.
 
     Parameters
     ----------
     network : PinvGCN
-        Changed in place.
-    X : (n, N₀) tensor
-        Features of all nodes.
-    rows, targets : (m,) tensors
-        The labelled nodes and their class numbers.
-    weights : (m,) tensor, optional
-        Their importance.
+        Changed in place. An interrupt from the keyboard ends its training early, with a warning.
+    held_out : Labels, optional
+        With ``settings.patience``: training stops when the loss here no longer falls, and the weights that
+        had the lowest are kept.
     seed : int
-        Of the dropout masks: each depends on (seed, epoch, layer) alone.
+        Of the dropout masks and the sample: they depend on (seed, epoch) and the node alone.
     on_epoch : callable, optional
         Told the epoch's number and loss.
+    threads : int, optional
+        How many chunks of nodes are worked on at a time; as many as PyTorch has threads by default. The
+        result is the same bits.
     """
-    kernels = [conv.weights for conv in network.convs]
-    biases = [conv.bias for conv in network.convs]
     optimizer = torch.optim.Adam(
         [
-            {"params": kernels, "weight_decay": settings.weight_decay},
-            {"params": biases, "weight_decay": 0.0},
+            {"params": [conv.weights for conv in network.layers], "weight_decay": settings.weight_decay},
+            {"params": [conv.bias for conv in network.layers], "weight_decay": 0.0},
         ],
         lr=settings.learning_rate,
+        fused=True,
     )
-    first = network.prepare(X)
-    share = None if weights is None else weights / weights.sum()
-    losses = []
+    best = Best(network, settings.patience)
+    losses: list[float] = []
     network.train()
-    for epoch in range(settings.epochs):
-        optimizer.zero_grad()
-        scores = network(first, rows, (seed, epoch))
-        if share is None:
-            loss = F.cross_entropy(scores, targets)
-        else:
-            loss = (F.cross_entropy(scores, targets, reduction="none") * share).sum()
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingError(
-                f"The loss became {value} in epoch {epoch + 1} of {settings.epochs}. "
-                f"Lower learning_rate (now {settings.learning_rate:g}) or scale the features."
+    with workers(threads, labels.nodes.device) as run:
+        visit = _visits(network, problem, labels.nodes, settings, seed, run)
+        check = None if held_out is None else FastNetwork(network, problem, held_out.nodes, run)
+        try:
+            for epoch in range(settings.epochs):
+                optimizer.zero_grad()
+                loss = labels.loss(visit(epoch)((seed, epoch)))
+                value = float(loss.detach())
+                if not math.isfinite(value):
+                    raise TrainingError(
+                        f"The loss became {value} in epoch {epoch + 1} of {settings.epochs}. "
+                        f"Lower learning_rate (now {settings.learning_rate:g}) or scale the features."
+                    )
+                loss.backward()
+                optimizer.step()
+                losses.append(value)
+                if on_epoch is not None:
+                    on_epoch(epoch, value)
+                if check is not None and held_out is not None and epoch % CHECK_EVERY == CHECK_EVERY - 1:
+                    with torch.no_grad():
+                        best.see(epoch, float(held_out.loss(check())))
+                    if best.is_long_ago(epoch):
+                        break
+        except KeyboardInterrupt:
+            if not losses:
+                raise
+            warnings.warn(
+                f"Training was interrupted after {len(losses)} of {settings.epochs} epochs: "
+                "the model is the best so far.",
+                TrainingWarning,
+                stacklevel=4,  # the caller of fit
             )
-        loss.backward()
-        optimizer.step()
-        losses.append(value)
-        if on_epoch is not None:
-            on_epoch(epoch, value)
+    best.restore()
     network.eval()
     return losses
+
+
+def _visits(
+    network: PinvGCN, problem: Problem, labelled: Tensor, settings: TrainingSettings, seed: int, run: Map
+) -> Callable[[int], FastNetwork]:
+    """The network at the labelled nodes, for each epoch on the nodes that it visits."""
+    size = resolve_sample(settings.nodes_per_epoch, len(problem) - len(labelled))
+    if size is None:
+        everything = FastNetwork(network, problem, labelled, run)
+        return lambda epoch: everything
+    sample = Sample(problem, labelled, size, seed)
+    first = torch.arange(len(labelled), device=labelled.device)  # where a sample has the labelled nodes
+    return lambda epoch: FastNetwork(network, sample(epoch), first)
+
+
+class Best:
+    """The weights that had the lowest loss at the held-out labels; without any, those of the last epoch."""
+
+    def __init__(self, network: PinvGCN, patience: int | None) -> None:
+        self._network, self._patience = network, patience
+        self._loss, self._epoch = math.inf, 0
+        self._weights: dict[str, Tensor] | None = None
+
+    def see(self, epoch: int, loss: float) -> None:
+        """Keep the present weights if this loss is the lowest."""
+        if loss < self._loss:
+            self._loss, self._epoch = loss, epoch
+            self._weights = {name: value.clone() for name, value in self._network.state_dict().items()}
+
+    def is_long_ago(self, epoch: int) -> bool:
+        """Whether patience is at an end."""
+        return self._patience is not None and epoch - self._epoch >= self._patience
+
+    def restore(self) -> None:
+        """Give the network its best weights back."""
+        if self._weights is not None:
+            self._network.load_state_dict(self._weights)
+
+
+@contextmanager
+def workers(threads: int | None, device: torch.device) -> Iterator[Map]:
+    """A ``map`` over chunks of nodes in so many threads, each of which computes alone.
+
+    PyTorch's own threads would meet after each operation; these meet after each layer.
+    """
+    before = torch.get_num_threads()
+    count = before if threads is None else threads
+    if device.type != "cpu":
+        yield map
+        return
+    torch.set_num_threads(1)
+    try:
+        if count == 1:
+            yield map
+        else:
+            with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                yield pool.map
+    finally:
+        torch.set_num_threads(before)

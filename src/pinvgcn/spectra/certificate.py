@@ -23,6 +23,14 @@ ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
+class Known:
+    """The residual N̂u − μu on the operator N̂ of a solver: its norms, and its entries at some rows."""
+
+    norms: np.ndarray  # (r,)
+    entries: np.ndarray  # (len(sample_rows(n)), r)
+
+
+@dataclass(frozen=True)
 class Certificate:
     """``residuals`` of each pair, not below the true ones, and the largest relative error of a degree."""
 
@@ -30,21 +38,28 @@ class Certificate:
     degree_error: float
 
 
-def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: np.ndarray | None) -> Certificate:
+def sample_rows(n: int) -> np.ndarray:
+    """The rows that are compared with the exact matrix: all of a small graph, else at least 32, at random."""
+    if n <= ALL_ROWS:
+        return np.arange(n)
+    return np.random.default_rng(0).choice(n, max(FEWEST, PAIRS // n), replace=False)
+
+
+def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Known | None) -> Certificate:
     """|N u − μ u| of each pair on the true N.
 
-    ``known`` (n, r) is N̂u − μu on the operator N̂ that the solver works with, None where it vanishes: the
-    part of the residual that every node knows. A sample of rows then has to find N − N̂ only.
+    ``known`` is the part of the residual that the solver knows at every node, None where it vanishes. The
+    sample of rows then has to find N − N̂ only.
     """
     n = len(operator.points)
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
-    if n <= ALL_ROWS:
+    rows = sample_rows(n)
+    if len(rows) == n:
         G = kernel.matrix(operator.points)
         degrees = G.sum(axis=1) - operator.missing_loop
-        defect = _defect(operator, mu, U, G @ (U / np.sqrt(degrees)[:, None]), degrees, np.arange(n))
+        defect = _defect(operator, mu, U, G @ (U / np.sqrt(degrees)[:, None]), degrees)
         residuals = 1.001 * np.linalg.norm(defect, axis=0) + ROUNDING
         return Certificate(residuals, float(np.abs(operator.degrees / degrees - 1).max()))
-    rows = np.random.default_rng(0).choice(n, min(n, max(FEWEST, PAIRS // n)), replace=False)
     at = operator.points[rows]
 
     def work(sources: slice) -> np.ndarray:
@@ -53,24 +68,20 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: np.n
         np.divide(U[sources], np.sqrt(operator.degrees[sources])[:, None], out=columns[:, 1:])
         return kernel.matrix(at, sources) @ columns
 
-    sums = np.zeros((len(rows), 1 + U.shape[1]))
-    for part in share_out(work, ranges(n, CHUNK)):
-        sums += part
+    sums = sum(share_out(work, ranges(n, CHUNK)), np.zeros((len(rows), 1 + U.shape[1])))
     degrees = sums[:, 0] - operator.missing_loop
-    defect = _defect(operator, mu, U, sums[:, 1:], degrees, rows)
-    seen = np.zeros(len(mu))
+    defect = _defect(operator, mu, U[rows], sums[:, 1:], degrees)
+    residuals = np.full(len(mu), ROUNDING)
     if known is not None:
-        defect -= known[rows]
-        seen = np.linalg.norm(known, axis=0)
-    estimate = SAFETY * np.sqrt(n / len(rows)) * np.linalg.norm(defect, axis=0)
-    return Certificate(
-        seen + estimate + ROUNDING, float(np.abs(operator.degrees[rows] / degrees - 1).max())
-    )
+        defect -= known.entries
+        residuals += known.norms
+    residuals += SAFETY * np.sqrt(n / len(rows)) * np.linalg.norm(defect, axis=0)
+    return Certificate(residuals, float(np.abs(operator.degrees[rows] / degrees - 1).max()))
 
 
 def _defect(
-    operator: KernelOperator, mu: np.ndarray, U: np.ndarray, sums: np.ndarray, degrees: np.ndarray, rows: np.ndarray
+    operator: KernelOperator, mu: np.ndarray, U: np.ndarray, sums: np.ndarray, degrees: np.ndarray
 ) -> np.ndarray:
-    """(N u − μ u) at some rows, from their Σ_j k(x_i, x_j) u_j/√d_j: (m, r)."""
+    """(N u − μ u) at some rows, from their entries of u and their Σ_j k(x_i, x_j) u_j/√d_j: (m, r)."""
     here = degrees[:, None]
-    return sums / np.sqrt(here) - (operator.missing_loop / here + mu) * U[rows]
+    return sums / np.sqrt(here) - (operator.missing_loop / here + mu) * U

@@ -145,6 +145,11 @@ class IncidenceExtension(Extension):
     coefficients: np.ndarray  # Z: (|E|, k + r)
 
     def __call__(self, nodes: Any) -> np.ndarray:
+        values: np.ndarray = self.factor(nodes) @ self.coefficients
+        return values
+
+    def factor(self, nodes: Any) -> sp.csr_array:
+        """D^(−1/2) H of these rows, which Z multiplies: (m, |E|)."""
         edges = len(self.weights)
         try:
             rows = sp.csr_array(nodes if sp.issparse(nodes) else np.asarray(nodes, dtype=float), dtype=float)
@@ -166,9 +171,8 @@ class IncidenceExtension(Extension):
                 f"{int((degrees <= 0).sum())} of {rows.shape[0]} rows have no value that training knew "
                 f"(first: row {int(np.flatnonzero(degrees <= 0)[0])}). Remove them, or fit with such rows."
             )
-        result: np.ndarray = rows @ self.coefficients
-        result /= np.sqrt(degrees)[:, None]
-        return result
+        entries = rows.data / np.repeat(np.sqrt(degrees), np.diff(rows.indptr))
+        return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {}, {"weights": self.weights, "coefficients": self.coefficients}

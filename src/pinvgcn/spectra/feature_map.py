@@ -1,7 +1,7 @@
 """The spectrum of a kernel that has few features is a small problem (docs/maths.md, 4.4).
 
-With G = ΦΦᵀ and S = P D^(−1/2) Φ (n × M), P = I − u₀u₀ᵀ, the eigenpairs (θ, v) of the M × M matrix SᵀS give those
-of P Ĝ P = SSᵀ: u = S v/√θ. One pass over the nodes for SᵀS, none for its eigenpairs, one for the vectors.
+With G = ΦΦᵀ and S = P D^(−1/2) Φ (n × M), P = I − u₀u₀ᵀ, the eigenpairs (θ, v) of the M × M matrix SᵀS give
+those of P Ĝ P = SSᵀ: u = S v/√θ. One pass over the nodes for SᵀS, none for its eigenpairs, one for vectors.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import scipy.linalg
 
 from pinvgcn.kernels import FourierKernel, TaylorKernel
 from pinvgcn.kernels.fourier import combine
-from pinvgcn.parallel import share_out
+from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.operator import KernelOperator
 
 EPS = float(np.finfo(np.float64).eps)
 GRAM_DIGITS = 1e-12  # eigenvalues of SᵀS below this, beside the largest, have fewer than three digits
 QR_DIGITS = 1e-18  # those of a QR of S: below this the vectors cannot be evaluated to eight digits any more
+MOST_BY_QR = 700  # features: a QR costs many times a Gram matrix
 DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
@@ -28,7 +29,9 @@ class SmoothPairs:
     """Eigenpairs of P Ĝ P as functions of position."""
 
     theta: np.ndarray  # (q,), largest first
-    coefficients: np.ndarray  # of the kernel's features: the sum of all nodes (for degrees), then u √d of each pair
+    coefficients: (
+        np.ndarray
+    )  # of the kernel's features: the sum of all nodes (for degrees), then u √d of each pair
     noise: np.ndarray  # (q,): what rounding and the kernel's error may do to θ
     cut: float = 0.0  # the share of the kernel's error in that
 
@@ -52,14 +55,15 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     theta, v = scipy.linalg.eigh(gram, subset_by_index=[M - wanted, M - 1])
     theta, v = theta[::-1], v[:, ::-1]
     noise = np.full(wanted, 4 * EPS * np.sqrt(M) * max(theta[0], EPS))
-    if theta[-1] < GRAM_DIGITS * theta[0]:
+    if theta[-1] < GRAM_DIGITS * theta[0] and M <= MOST_BY_QR:
         _, roots, vt = np.linalg.svd(_triangle(operator, kernel, along), full_matrices=False)
         theta, v = roots[:wanted] ** 2, vt[:wanted].T
         error = 4 * EPS * np.sqrt(M) * roots[0]
         noise = 2 * roots[:wanted] * error + error**2
-    real = theta > np.maximum(noise, QR_DIGITS * theta[0]) if wanted and theta[0] > EPS else np.zeros(wanted, bool)
+    noise += cut
+    real = (theta > noise) & (theta > QR_DIGITS * theta[0])
     theta, v = theta[real], v[:, real]
-    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real] + cut, cut)
+    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut)
 
 
 def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray) -> np.ndarray:
@@ -69,16 +73,21 @@ def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray)
 
     def work(rows: slice) -> np.ndarray:
         S = kernel.features(operator.points[rows], scale[rows]) - np.outer(along, u0[rows])
-        return np.linalg.qr(S.T, mode="r")
+        return _r_factor(S.T)
 
     R = np.zeros((0, kernel.n_features))
-    for part in share_out(work, kernel.chunks(len(u0))):
-        R = np.linalg.qr(np.vstack([R, part]), mode="r")
+    for part in share_out(work, ranges(len(u0), max(8_192, 4 * kernel.n_features))):
+        R = _r_factor(np.vstack([R, part]))
     return R
 
 
+def _r_factor(matrix: np.ndarray) -> np.ndarray:
+    R: np.ndarray = scipy.linalg.qr(matrix, mode="r", overwrite_a=True)[0]
+    return R[: matrix.shape[1]]
+
+
 def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> SmoothPairs:
-    """From the Gram matrix of Fourier features, a convolution: a Krylov iteration over FFTs, in M dimensions."""
+    """From the Gram matrix of Fourier features, a convolution, by a Krylov iteration over FFTs."""
     kernel, points, degrees = operator.kernel, operator.points, operator.degrees
     assert isinstance(kernel, FourierKernel)
     gram = kernel.gram(points, 1 / degrees)
@@ -86,7 +95,7 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     # gathered sums carry b where features have √b; ``coordinates`` multiplies by another √b
     along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(degrees.sum())
     M = len(along)
-    if M <= max(DENSE_MODES, 3 * rank):
+    if max(DENSE_MODES, 3 * rank) >= M:
         matrix = gram.dense() - np.outer(along, along)
         wanted = min(rank, M)
         theta, a = scipy.linalg.eigh(matrix, subset_by_index=[M - wanted, M - 1])

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from pinvgcn.parallel import for_all, ranges, share_out
-from pinvgcn.spectra.certificate import measure
+from pinvgcn.spectra.certificate import Known, measure, sample_rows
 from pinvgcn.spectra.extension import KernelExtension
 from pinvgcn.spectra.feature_map import SmoothPairs
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
@@ -25,7 +25,7 @@ SAFE = 1e-3  # functions with a Gram matrix this far from singular are made orth
 
 
 def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, solver: str) -> Spectrum:
-    """The ``rank`` smoothest pairs of N from more of P Ĝ P, u(x) = f(x)/√d(x) with f in the kernel's features.
+    """The ``rank`` smoothest pairs of N from more of P Ĝ P: u(x) = f(x)/√d(x), f in the kernel's features.
 
     N U = U θ − (1 − ℓ) P D⁻¹ U where Ĝ's pairs are exact, so that the r × r matrix UᵀNU needs no product.
     """
@@ -41,16 +41,16 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
         along, inner = inverse_degrees[0, 1:], inverse_degrees[1:, 1:]
         mu, S = scipy.linalg.eigh(np.diag(theta) - operator.missing_loop * inner)
         mu, S = mu[::-1][:rank], S[:, ::-1][:, :rank]
-        noise = noise.max(initial=0) * np.ones(len(mu))
-        known = np.empty((len(E), len(mu)))
+        noise = np.full(len(mu), noise.max(initial=0))
 
-        def defect(rows: slice) -> None:
+        def defect(rows: slice | np.ndarray) -> np.ndarray:
             V = E[rows] @ T
             u0, U = V[:, :1], V[:, 1:]
             NU = U * theta - operator.missing_loop * (U / operator.degrees[rows, None] - u0 * along)
-            known[rows] = NU @ S - (U @ S) * mu
+            return NU @ S - (U @ S) * mu
 
-        for_all(defect, ranges(len(E), CHUNK))
+        squares = share_out(lambda rows: (defect(rows) ** 2).sum(axis=0), ranges(len(E), CHUNK))
+        known = Known(np.sqrt(sum(squares, np.zeros(len(mu)))), defect(sample_rows(len(E))))
     else:
         mu, noise = theta[:rank], noise[:rank]
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
@@ -80,7 +80,8 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
     H = V.T @ NV
     theta, S = scipy.linalg.eigh((H + H.T) / 2)
     theta, S = theta[::-1], S[:, ::-1]
-    known = NV @ S - V @ (S * theta)
+    defect = NV @ S - V @ (S * theta)
+    known = Known(np.linalg.norm(defect, axis=0), defect[sample_rows(len(E))])
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
     noise = np.full_like(theta, operator.noise)
     return _seal(operator, extension, E, T, theta, noise, known, solver)
@@ -133,10 +134,10 @@ def _seal(
     T: np.ndarray,
     mu: np.ndarray,
     noise: np.ndarray,
-    known: np.ndarray | None,
+    known: Known | None,
     solver: str,
 ) -> Spectrum:
-    """The spectrum with the basis E T, in the memory of E: signs fixed, residuals measured, pieces told apart."""
+    """The spectrum with basis E T, in the memory of E: signs fixed, residuals measured, pieces told apart."""
     width = T.shape[1]
 
     def turn(rows: slice) -> None:
@@ -148,7 +149,7 @@ def _seal(
     for_all(lambda rows: np.multiply(basis[rows], signs, out=basis[rows]), ranges(len(E), CHUNK))
     T *= signs
     if known is not None:
-        known *= signs[1:]
+        known = replace(known, entries=known.entries * signs[1:])
     certificate = measure(operator, mu, basis[:, 1:], known)
     # further components, within rounding: a Rayleigh quotient is as exact as its residual squared
     pieces = int((1 - mu <= np.maximum(max(ZERO, operator.noise), 10 * certificate.residuals**2)).sum())
@@ -162,6 +163,7 @@ def _seal(
         certificate.residuals[pieces:],
         solver,
         replace(extension, transform=T),
+        mu=mu[pieces:],
         noise=noise[pieces:],
         degree_error=certificate.degree_error,
     )

@@ -9,10 +9,10 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from pinvgcn.kernels import CutoffKernel, ExactKernel, TaylorKernel
+from pinvgcn.kernels import CutoffKernel, ExactKernel, FourierKernel, TaylorKernel
 from pinvgcn.spectra.certificate import ALL_ROWS
 from pinvgcn.spectra.dense import dense_eigenpairs
-from pinvgcn.spectra.feature_map import SmoothPairs, fourier_pairs, taylor_pairs
+from pinvgcn.spectra.feature_map import MOST_BY_QR, SmoothPairs, fourier_pairs, taylor_pairs
 from pinvgcn.spectra.functions import pointwise_spectrum, smooth_spectrum
 from pinvgcn.spectra.heat import heat_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
@@ -20,6 +20,7 @@ from pinvgcn.spectra.operator import KernelOperator
 from pinvgcn.spectra.spectrum import Spectrum
 
 NEGLIGIBLE = 0.1  # the part of an eigenvalue that a Taylor series may leave out
+FINEST_FOURIER = 2e-13  # a Fourier series is not made longer than this: rounding is next
 SHORTEST = 1e-19  # the precision at which a Taylor series is not made longer any more
 SPARE = 16  # pairs of Ĝ beyond the rank: those of N are combinations of more of them
 
@@ -42,25 +43,34 @@ def _too_short(operator: KernelOperator, pairs: SmoothPairs, wanted: int) -> boo
     """Whether more features would give pairs that are missing, or digits to those that are there."""
     kernel = operator.kernel
     assert isinstance(kernel, TaylorKernel)
-    if kernel.precision <= SHORTEST or operator.missing_loop:
+    if kernel.precision <= SHORTEST or operator.missing_loop or kernel.n_features > MOST_BY_QR / 2:
         return False
     all_used = len(pairs.theta) < wanted and kernel.n_features <= wanted
     return all_used or bool(len(pairs.theta) and pairs.cut > NEGLIGIBLE * pairs.theta[-1])
 
 
 def _with_longer_series(operator: KernelOperator) -> KernelOperator:
-    """The same operator by a Taylor kernel with a thousandth of the error, degrees included."""
+    """The same operator by a kernel with a thousandth of the error, degrees included."""
     kernel = operator.kernel
-    assert isinstance(kernel, TaylorKernel)
-    longer = TaylorKernel(kernel.box, kernel.sigma, 1e-3 * kernel.precision)
+    assert isinstance(kernel, (TaylorKernel, FourierKernel))
+    longer = type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST))
     sums = longer.product(operator.points, np.ones((len(operator.points), 1)))[:, 0]
     return replace(operator, kernel=longer, degrees=sums - operator.missing_loop)
 
 
 def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs from the small matrix of Fourier features, by an iteration whose cost does not depend on n."""
+    """Pairs from the small matrix of Fourier features, by an iteration whose cost does not depend on n.
+
+    Where pairs that are wanted drown in the error of the series, it is made longer.
+    """
     wanted = rank + _spare(operator)
     pairs = fourier_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
+    while (
+        len(pairs.theta) < min(wanted, len(operator.points) - 1)
+        and operator.kernel.precision > FINEST_FOURIER
+    ):
+        operator = _with_longer_series(operator)
+        pairs = fourier_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
     spectrum = smooth_spectrum(operator, pairs, rank, solver="fourier")
     return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
 
@@ -91,7 +101,7 @@ def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
 
 
 def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs of a sparse matrix: its pieces by their edges, and the rest by a Krylov iteration on the heat kernel."""
+    """Pairs of a sparse matrix: its pieces by their edges, the rest by iterating on the heat kernel."""
     assert isinstance(operator.kernel, CutoffKernel)
     n = len(operator.points)
     scale = sp.diags_array(1 / np.sqrt(operator.degrees))
@@ -103,7 +113,11 @@ def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     null[np.arange(n), piece] = root
     null /= np.linalg.norm(null, axis=0)
     # an orthonormal basis of the null vectors beside √d, which every spectrum has
-    beside = null @ scipy.linalg.null_space((null.T @ root)[None] / np.linalg.norm(root)) if count > 1 else null[:, :0]
+    beside = (
+        null @ scipy.linalg.null_space((null.T @ root)[None] / np.linalg.norm(root))
+        if count > 1
+        else null[:, :0]
+    )
     rank = min(rank, n - count)
     mu, U = np.zeros(0), np.zeros((n, 0))
     if rank and n <= ALL_ROWS:
@@ -141,7 +155,7 @@ def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, n
 
 
 def _above_noise(operator: KernelOperator, mu: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """With loops of weight 1 the pairs near μ = 0 are rounding; without, they are noise at single nodes, yet real."""
+    """With loops of weight 1 the pairs near μ = 0 are rounding; without, they live at single nodes."""
     real = mu > 10 * operator.noise if operator.missing_loop == 0 else np.ones(len(mu), dtype=bool)
     return mu[real], U[:, real]
 
@@ -153,7 +167,7 @@ def _spare(operator: KernelOperator) -> int:
 def _refine(
     operator: KernelOperator, spectrum: Spectrum, rank: int, *, tolerance: float, random_state: int
 ) -> Spectrum:
-    """The spectrum itself where its residuals on N are small enough, else pairs of N itself, from what is there."""
+    """The spectrum itself where its residuals on N are small enough, else pairs of N, from what is there."""
     if (spectrum.residuals <= tolerance).all() and (spectrum.rank or operator.missing_loop == 0):
         return spectrum
     n = len(operator.points)

@@ -34,6 +34,8 @@ class Spectrum:
         What computed them.
     extension : Extension, optional
         The same vectors as functions of a node's data; None where nodes are known by index only.
+    mu : (r,) array, optional
+        1 − λ with all the digits that the solver has of it; by default 1 − ``values``.
     noise : (r,) array, optional
         What rounding and the approximation of the kernel may do to each value; zero where nothing is known.
     degree_error : float
@@ -47,13 +49,16 @@ class Spectrum:
     residuals: np.ndarray
     solver: str
     extension: Extension | None = None
+    mu: np.ndarray = field(default_factory=lambda: np.zeros(0))
     noise: np.ndarray = field(default_factory=lambda: np.zeros(0))
     degree_error: float = 0.0
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if len(self.noise) != len(self.values):
-            object.__setattr__(self, "noise", np.zeros(len(self.values)))
+        if len(self.noise) != self.rank:
+            object.__setattr__(self, "noise", np.zeros(self.rank))
+        if len(self.mu) != self.rank:
+            object.__setattr__(self, "mu", 1 - self.values)
 
     @property
     def components(self) -> int:
@@ -73,7 +78,7 @@ class Spectrum:
     @property
     def relative_residuals(self) -> np.ndarray:
         """|L u_i − λ_i u_i| / |1 − λ_i|: how exact u_i is where 1 − λ_i is tiny."""
-        return self.residuals / np.maximum(np.abs(1 - self.values), 1e-300)
+        return self.residuals / np.maximum(np.abs(self.mu), 1e-300)
 
     @property
     def orthogonality(self) -> float:
@@ -120,6 +125,7 @@ class Spectrum:
             "basis": self.basis,
             "values": self.values,
             "residuals": self.residuals,
+            "mu": self.mu,
             "noise": self.noise,
         }
         description: dict[str, Any] = {
@@ -148,6 +154,7 @@ class Spectrum:
             arrays["residuals"],
             description["solver"],
             extension,
+            mu=arrays["mu"],
             noise=arrays["noise"],
             degree_error=description["degree_error"],
             reason=description["reason"],
@@ -173,16 +180,17 @@ def count_zeros(values: np.ndarray) -> int:
     return int((values <= ZERO).sum())
 
 
-def orient(vectors: np.ndarray) -> np.ndarray:
-    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,).
+def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,); row i counts ``counts[i]`` times.
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
     n, r = vectors.shape
-    parts = share_out(lambda rows: (vectors[rows] * vectors[rows] * vectors[rows]).sum(axis=0), ranges(n, CHUNK))
+    often = np.ones(n) if counts is None else counts
+    parts = share_out(lambda rows: often[rows] @ (vectors[rows] ** 2 * vectors[rows]), ranges(n, CHUNK))
     moments = sum(parts, np.zeros(r))
-    for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(n)):  # Σ |u|³ is 1/√n or more
+    for column in np.flatnonzero(np.abs(moments) <= 1e-8 / np.sqrt(often.sum())):  # Σ |u|³ is 1/√n or more
         u = vectors[:, column]
         sizes = np.abs(u)
         first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding

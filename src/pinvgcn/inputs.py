@@ -1,0 +1,86 @@
+"""What the network sees of a row: its own features and the extra ones, centred and scaled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pinvgcn.checks import as_matrix, check_rows
+from pinvgcn.errors import DataError
+
+SCALINGS = ("isotropic", "centre", "none", "standard")
+SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever the unit of length was
+
+
+@dataclass(frozen=True)
+class InputScaling:
+    """x ↦ (x − shift) / scale on a row's own features and ``n_extra`` more. Sparse features stay sparse."""
+
+    shift: np.ndarray  # (N₀,)
+    scale: np.ndarray  # (N₀,)
+    n_extra: int
+
+    @classmethod
+    def of(cls, own: Any, extra: np.ndarray | None, *, scaling: str, points: bool) -> InputScaling:
+        """From the training rows. Incidences and a given graph's own features keep their meaning: only the
+        coordinates of points, and extra features, are moved."""
+        n_own, n_extra = own.shape[1], 0 if extra is None else extra.shape[1]
+        shift, scale = np.zeros(n_own + n_extra), np.ones(n_own + n_extra)
+        moved = ([own] if points else []) + ([] if extra is None else [extra])
+        if not moved or scaling == "none":
+            return cls(shift, scale, n_extra)
+        columns = np.hstack(moved)
+        begin = len(shift) - columns.shape[1]
+        largest = np.abs(columns).max(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked right after
+            shift[begin:] = columns.mean(axis=0)
+            if scaling != "centre":
+                spread = columns.std(axis=0)
+                if scaling == "isotropic":
+                    if points:
+                        spread[:n_own] = np.sqrt(np.mean(spread[:n_own] ** 2))  # one factor: shapes stay
+                    spread /= SPREAD
+                # the spread of a constant column is rounding, which must not become its unit
+                rounding = len(columns) * np.finfo(np.float64).eps * largest
+                scale[begin:] = np.where(spread <= rounding, 1.0, spread)
+        if not (np.isfinite(shift).all() and np.isfinite(scale).all()):
+            raise DataError(
+                f"X and features must be small enough to have a mean and a spread. Got {largest.max():g}; "
+                "use larger units."
+            )
+        return cls(shift, scale, n_extra)
+
+    def __call__(self, own: Any, extra: np.ndarray | None) -> Any:
+        """The inputs of these rows: (m, N₀), sparse if their own features are."""
+        n_own = len(self.shift) - self.n_extra
+        if not sp.issparse(own):
+            joined = own if extra is None else np.hstack([own, extra])
+            return (joined - self.shift) / self.scale
+        if extra is None:
+            return own
+        return sp.csr_array(sp.hstack([own, (extra - self.shift[n_own:]) / self.scale[n_own:]]))
+
+    def extra_like_in_fit(self, features: Any, n: int) -> np.ndarray | None:
+        """The extra features of rows to predict."""
+        if features is None and self.n_extra:
+            raise DataError(
+                f"features must be given as in fit, with {self.n_extra} columns. Got None instead."
+            )
+        extra = as_extra(features, n)
+        if extra is not None and extra.shape[1] != self.n_extra:
+            raise DataError(
+                f"features must have {self.n_extra} columns as in fit. Got {extra.shape[1]} instead."
+            )
+        return extra
+
+
+def as_extra(features: Any, n: int) -> np.ndarray | None:
+    """Extra features as numbers, one row for each row of X."""
+    if features is None:
+        return None
+    extra = as_matrix(features, "features")
+    check_rows(extra, n, "features", "rows of X")
+    return extra

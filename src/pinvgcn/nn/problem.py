@@ -1,0 +1,124 @@
+"""What stays as it is while the weights change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from pinvgcn.nn.basis import Basis
+from pinvgcn.nn.conv import PinvConv
+from pinvgcn.nn.filters import FilterBasis
+from pinvgcn.nn.rows import DenseRows, Rows, SparseRows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Nodes, the basis V = F Z and the first layer's input, in the precision and on the device of training.
+
+    The first layer is Y = Σ_j A_j Θ_j + b with constant A_j and small Θ_j, in the cheaper of two forms: all
+    products 𝒦^(k)X side by side, (n, K N₀), times the weights; or F and X themselves times what 2.3 of
+    docs/maths.md has for them, which are one where X = ρF, as in a table whose rows all have the same degree.
+    A node with weight ω counts ω times in sums over nodes.
+    """
+
+    F: Rows  # (n, q)
+    weighted: Rows  # diag(ω) F
+    Z: Tensor | None  # (q, k + r)
+    first: tuple[Rows, ...]  # the A_j
+    C: Tensor | None  # VᵀX where the first layer is in factored form
+    ratio: float | None  # ρ
+    ids: Tensor  # (n,) the nodes' numbers, by which dropout knows them
+    weights: Tensor | None  # ω: (n,)
+
+    @classmethod
+    def of(
+        cls,
+        basis: Basis,
+        X: Any,
+        filter_basis: FilterBasis,
+        *,
+        like: Tensor,
+        weights: np.ndarray | None = None,
+        ids: np.ndarray | None = None,
+    ) -> Problem:
+        """Prepare features X (n, N₀), dense or sparse, for training with tensors ``like`` this one.
+
+        Sums and products are formed in double precision: the high-pass part subtracts numbers that may be
+        large and nearly equal.
+        """
+
+        def rows(matrix: Any) -> Rows:
+            if sp.issparse(matrix):
+                return SparseRows(matrix, like)
+            return DenseRows(torch.from_numpy(np.asarray(matrix)).to(like))
+
+        F = rows(basis.F)
+        omega = None if weights is None else torch.from_numpy(weights).to(like)
+        numbers = torch.from_numpy(np.arange(len(basis)) if ids is None else ids).to(like.device)
+        counted = X if weights is None else sp.diags_array(weights) @ X
+        C = basis.adjoint(counted)
+        first: tuple[Rows, ...]
+        ratio = None
+        in_products = not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]
+        if in_products:
+            parts = zip(filter_basis.gains, filter_basis.high, strict=True)
+            first = (rows(np.hstack([basis @ (gain[:, None] * C) + high * X for gain, high in parts])),)
+        else:
+            ratio = _ratio(X, basis.F)
+            first = (F, rows(X)) if ratio is None else (F,)
+        return cls(
+            F,
+            F if omega is None else F.scaled(omega),
+            None if basis.Z is None else torch.from_numpy(basis.Z).to(like),
+            first,
+            None if in_products else torch.from_numpy(C).to(like),
+            ratio,
+            numbers,
+            omega,
+        )
+
+    def __len__(self) -> int:
+        return self.F.shape[0]
+
+    def take(self, nodes: Tensor, counts: Tensor) -> Problem:
+        """Some of the nodes, each of which stands for ``counts`` of them in sums."""
+        omega = counts if self.weights is None else counts * self.weights[nodes]
+        F = self.F.take(nodes)
+        return replace(
+            self,
+            F=F,
+            weighted=F.scaled(omega),
+            first=tuple(F if part is self.F else part.take(nodes) for part in self.first),
+            ids=self.ids[nodes],
+            weights=omega,
+        )
+
+    def first_coefficients(self, conv: PinvConv) -> Sequence[Tensor]:
+        """The Θ_j of the first layer."""
+        if self.C is None:
+            return [conv.weights.flatten(0, 1)]
+        through_basis, direct = self.spread(conv.spectral(self.C)), conv.direct()
+        return [through_basis, direct] if self.ratio is None else [through_basis + self.ratio * direct]
+
+    def spread(self, M: Tensor) -> Tensor:
+        """Z M: V M = F (Z M)."""
+        return M if self.Z is None else self.Z @ M
+
+    def gather(self, sums: Tensor) -> Tensor:
+        """Zᵀ(FᵀH) = VᵀH."""
+        return sums if self.Z is None else self.Z.T @ sums
+
+
+def _ratio(X: Any, F: Any) -> float | None:
+    """ρ where X = ρF within rounding, both sparse."""
+    if not (sp.issparse(X) and sp.issparse(F)) or X.shape != F.shape or X.nnz != F.nnz or X.nnz == 0:
+        return None
+    same = np.array_equal(X.indptr, F.indptr) and np.array_equal(X.indices, F.indices)
+    ratios = X.data / F.data if same else np.zeros(1)
+    return float(ratios[0]) if same and np.allclose(ratios, ratios[0], rtol=1e-14, atol=0) else None

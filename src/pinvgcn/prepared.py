@@ -1,0 +1,91 @@
+"""All that a fit computes before it looks at labels: any number of fits may share it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from pinvgcn.graphs import Hypergraph
+from pinvgcn.graphs.distinct import Distinct, distinct_rows
+from pinvgcn.inputs import InputScaling
+from pinvgcn.nn import Basis, FilterBasis, Problem
+from pinvgcn.nodes import Nodes
+from pinvgcn.spectra import Spectrum
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Nodes, spectrum, and the training problem of the nodes that differ.
+
+    Nodes of a hypergraph with equal rows, features included, are equal in every layer: they are computed once
+    and counted as often as they come.
+    """
+
+    nodes: Nodes
+    spectrum: Spectrum
+    scaling: InputScaling
+    distinct: Distinct | None  # None where every node is computed
+    inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes
+    basis: Basis  # (m, k + r)
+    problem: Problem
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Nodes,
+        extra: np.ndarray | None,
+        *,
+        scaling: str,
+        rank: int | None,
+        solver: str,
+        tolerance: float | None,
+        filters: Any,
+        device: torch.device,
+        seconds: float,
+    ) -> Prepared:
+        """Scale the features, compute spectrum and first products; to make the nodes took ``seconds``."""
+        graph = nodes.graph
+        assert graph is not None
+        started = time.perf_counter()
+        scale = InputScaling.of(nodes.features, extra, scaling=scaling, points=nodes.kind == "gaussian")
+        inputs = scale(nodes.features, extra)
+        graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
+        graph_done = time.perf_counter()
+        accuracy = {} if tolerance is None else {"tolerance": tolerance}
+        spectrum = graph.spectrum(rank, solver=solver, **accuracy)
+        spectrum_done = time.perf_counter()
+        distinct = None
+        if isinstance(graph, Hypergraph):
+            H = graph.incidence
+            distinct = graph.distinct if inputs is H else distinct_rows(sp.hstack([H, inputs]))
+            inputs, basis = inputs[distinct.first], Basis.of(spectrum, H)[distinct.first]
+        else:
+            basis = Basis.of(spectrum)
+        problem = Problem.of(
+            basis,
+            inputs,
+            FilterBasis.of(spectrum, filters),
+            like=torch.empty(0, device=device),
+            weights=None if distinct is None else distinct.counts,
+            ids=None if distinct is None else distinct.first,
+        )
+        stages = {
+            "graph": seconds + graph_done - started,
+            "spectrum": spectrum_done - graph_done,
+            "training": time.perf_counter() - spectrum_done,
+        }
+        return cls(nodes, spectrum, scale, distinct, inputs, basis, problem, stages)
+
+    def node_of(self, rows: np.ndarray) -> np.ndarray:
+        """Which of the distinct nodes these rows of X are."""
+        return rows if self.distinct is None else self.distinct.inverse[rows]
+
+    def of_all_rows(self, values: np.ndarray) -> np.ndarray:
+        """Values of distinct nodes at every row of X."""
+        return values if self.distinct is None else values[self.distinct.inverse]

@@ -1,0 +1,71 @@
+"""Many runs on the same rows: other labels, other seeds, one spectrum."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+
+from pinvgcn.checks import check_count
+from pinvgcn.errors import ParameterError
+from pinvgcn.estimator import PinvGCNClassifier
+
+
+def fit_many(
+    model: PinvGCNClassifier,
+    X: Any,
+    labels: Iterable[Any],
+    *,
+    features: Any = None,
+    random_states: Sequence[Any] | None = None,
+    workers: int | None = None,
+) -> list[PinvGCNClassifier]:
+    """A fitted copy of ``model`` for each y in ``labels``: what ``fit(X, y)`` of each would give.
+
+    Graph, spectrum and the first layer's products are computed once; the runs are trained side by side, each
+    in one thread. Masks and samples depend on a run's own seed alone, so that neither the other runs nor the
+    number of workers change a run.
+
+    Parameters
+    ----------
+    model : PinvGCNClassifier
+        The settings, of which ``verbose`` has no place here. It is not changed. What it has kept of a fit to
+        the same rows with ``warm_start`` is used; its weights are not.
+    labels : iterable of (n,) arrays
+        The y of each run.
+    random_states : sequence, optional
+        The ``random_state`` of each run, instead of the model's own.
+    workers : int, optional
+        How many runs at a time; as many as PyTorch has threads by default.
+    """
+    ys = list(labels)
+    states = [model.random_state] * len(ys) if random_states is None else list(random_states)
+    if len(states) != len(ys):
+        raise ParameterError(
+            f"random_states must have one entry for each of the {len(ys)} runs. Got {len(states)} instead."
+        )
+    count = torch.get_num_threads() if workers is None else check_count("workers", workers)
+    settings = model.get_params(deep=False) | {"verbose": False}
+    runs = [type(model)(**settings | {"random_state": state}) for state in states]
+    if not runs:
+        return []
+    model._training_settings()
+    seeds = [run._seed() for run in runs]
+    kept = model._kept_for(X, features)
+    started = time.perf_counter()
+    nodes = runs[0]._nodes_for(X) if kept is None else kept.nodes
+    made = time.perf_counter() - started
+    read = [run._labels(y, nodes) for run, y in zip(runs, ys, strict=True)]
+    prepared = runs[0]._prepare(nodes, features, made) if kept is None else kept
+
+    def learn(place: int) -> PinvGCNClassifier:
+        run = runs[place]
+        run._remember_columns(X)
+        run._learn(prepared, read[place], seeds[place], warm=False, threads=1)
+        return run
+
+    with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        return list(pool.map(learn, range(len(runs))))
