@@ -111,6 +111,7 @@ def test_what_is_derived_from_what_is_held() -> None:
     np.testing.assert_allclose(spectrum.relative_residuals, [2e-3, 1e-2])
     assert spectrum.orthogonality == pytest.approx(0.1)
     np.testing.assert_array_equal(spectrum.noise, [0, 0])
+    np.testing.assert_array_equal(spectrum.mu, 1 - spectrum.values)
     assert (spectrum.degree_error, spectrum.reason) == (0.0, "")
     at_one = Spectrum(
         basis, np.array([0.5, 1.0]), np.array([1e-3, 0.0]), "by hand", noise=np.array([1e-9, 2e-9])
@@ -118,6 +119,10 @@ def test_what_is_derived_from_what_is_held() -> None:
     np.testing.assert_array_equal(at_one.noise, [1e-9, 2e-9])
     assert at_one.relative_residuals[1] == 0
     assert np.isfinite(at_one.relative_residuals).all()
+    tiny = Spectrum(
+        basis, np.array([0.5, 1.0]), np.array([1e-3, 1e-20]), "by hand", mu=np.array([0.5, 1e-18])
+    )
+    np.testing.assert_allclose(tiny.relative_residuals, [2e-3, 1e-2])  # 1 − λ would be 0
 
 
 @pytest.mark.parametrize("name", ["gaussian-dense", "gaussian-krylov", "gaussian-taylor"])
@@ -143,7 +148,7 @@ def test_a_saved_spectrum_comes_back_to_the_bit(name: str, tmp_path: Path) -> No
     path = tmp_path / "a spectrum.safetensors"
     spectrum.save(path)
     again = Spectrum.load(path)
-    for field in ("null_vectors", "values", "basis", "residuals", "noise"):
+    for field in ("null_vectors", "values", "basis", "residuals", "mu", "noise"):
         before, after = getattr(spectrum, field), getattr(again, field)
         assert before.tobytes() == after.tobytes(), field
         assert (before.shape, before.dtype) == (after.shape, after.dtype), field
