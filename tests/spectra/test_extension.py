@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -16,7 +17,7 @@ from pinvgcn.errors import DataError, PinvGCNWarning
 SIGMA, RANK = 6.0, 5
 POINTS = np.random.default_rng(0).normal(size=(500, 2))
 NEW = np.random.default_rng(1).normal(scale=1.5, size=(80, 2))
-SOLVERS = ("dense", "krylov", "taylor")
+SOLVERS = ("dense", "krylov", "taylor", "fourier", "cutoff")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 every_loop = pytest.mark.parametrize("loops", [0.0, 0.5, 1.0, 2.0])
 
@@ -81,6 +82,26 @@ def test_new_points_through_any_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = spectrum.extend_basis(NEW)
     monkeypatch.setattr("pinvgcn.spectra.extension.CHUNK", 7)
     np.testing.assert_allclose(spectrum.extend_basis(NEW), whole, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("solver", "sigma"), [("taylor", 6.0), ("fourier", 1.0), ("dense", 6.0), ("cutoff", 0.9)]
+)
+def test_memory_is_that_of_a_chunk(solver: str, sigma: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four times the points take four times the result, and nothing else that grows."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr("pinvgcn.spectra.extension.CHUNK", 2_000)
+    spectrum = GaussianGraph(POINTS, sigma, loops=1.0).spectrum(RANK, solver=solver)
+    beyond = []
+    for count in (4_000, 16_000):
+        new = np.random.default_rng(2).uniform(-1.5, 1.5, size=(count, 2))
+        tracemalloc.start()
+        result = spectrum.extend_basis(new)
+        beyond.append(tracemalloc.get_traced_memory()[1] - result.nbytes)
+        tracemalloc.stop()
+    # 24 bytes a point are coordinates and marks of those too far away
+    assert beyond[1] < beyond[0] + 24 * 12_000 + 2e5
+    assert beyond[1] < 60e6
 
 
 def test_an_extension_is_continuous() -> None:

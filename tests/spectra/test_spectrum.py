@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from oracles import gaussian_adjacency
+from oracles import gaussian_adjacency, normalised
 from pinvgcn import GaussianGraph, Hypergraph, SparseGraph, Spectrum
 from pinvgcn.errors import DataError, GraphError, ModelFileError, PinvGCNError
 from pinvgcn.spectra.spectrum import orient
@@ -39,6 +39,18 @@ def test_signs_of_symmetric_vectors_are_fixed_too() -> None:
     np.testing.assert_array_equal(orient(-wobble[:, None]), [-1.0])
 
 
+@pytest.mark.parametrize("n", [6, 30_000])
+def test_signs_of_symmetric_vectors_survive_rounding_and_chunks(n: int) -> None:
+    """u(−x) = −u(x): the first of the largest entries is positive, whatever sign and rounding came in."""
+    half = np.random.default_rng(4).normal(size=n // 2)
+    u = np.concatenate([half, -half[::-1]])
+    u /= np.linalg.norm(u)
+    expected = np.sign(u[np.argmax(np.abs(u) >= (1 - 1e-8) * np.abs(u).max())])
+    wobble = 1e-15 * np.random.default_rng(5).normal(size=(n, 4))
+    signs = np.array([1.0, -1.0, 1.0, -1.0])
+    np.testing.assert_array_equal(orient(u[:, None] * signs + wobble), expected * signs)
+
+
 POINTS = np.random.default_rng(0).normal(size=(60, 3))
 
 
@@ -55,6 +67,12 @@ SPECTRA = {
     "gaussian-taylor": lambda: GaussianGraph(
         np.random.default_rng(2).normal(size=(1_500, 2)), 20.0, loops=1.0
     ).spectrum(8, solver="taylor"),
+    "gaussian-fourier": lambda: GaussianGraph(
+        np.random.default_rng(2).normal(size=(1_500, 2)), 1.0, loops=1.0
+    ).spectrum(8, solver="fourier"),
+    "gaussian-cutoff": lambda: GaussianGraph(
+        np.random.default_rng(2).normal(size=(1_500, 2)), 0.6, loops=1.0
+    ).spectrum(8, solver="cutoff"),
     "hypergraph": lambda: Hypergraph(incidence()).spectrum(),
     "sparse": lambda: SparseGraph(gaussian_adjacency(POINTS, 1.0, 0.0)).spectrum(5),
     "rank-zero": lambda: Hypergraph(np.ones((6, 1))).spectrum(),
@@ -63,9 +81,65 @@ NODES = {
     "gaussian-dense": POINTS + 0.1,
     "gaussian-krylov": np.random.default_rng(3).normal(size=(9, 2)),
     "gaussian-taylor": np.random.default_rng(3).normal(size=(9, 2)),
+    "gaussian-fourier": np.random.default_rng(3).normal(size=(9, 2)),
+    "gaussian-cutoff": np.random.default_rng(3).normal(size=(9, 2)),
     "hypergraph": incidence()[::3],
     "rank-zero": np.ones((2, 1)),
 }
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_null_vectors_and_vectors_are_views_of_the_basis(name: str) -> None:
+    spectrum = SPECTRA[name]()
+    k, r = spectrum.components, spectrum.rank
+    assert spectrum.basis.shape == (spectrum.n_nodes, k + r)
+    assert k >= 1
+    np.testing.assert_array_equal(spectrum.null_vectors, spectrum.basis[:, :k])
+    np.testing.assert_array_equal(spectrum.vectors, spectrum.basis[:, k:])
+    for part in (spectrum.null_vectors, spectrum.vectors):
+        assert np.shares_memory(part, spectrum.basis) or part.size == 0
+    product = spectrum.basis.T @ spectrum.basis
+    assert spectrum.orthogonality == pytest.approx(np.abs(product - np.eye(k + r)).max(), abs=1e-15)
+    assert spectrum.orthogonality < 1e-8
+
+
+def test_what_is_derived_from_what_is_held() -> None:
+    """By hand: residuals beside μ = 1 − λ, the departure from orthonormal, a default noise of zero."""
+    basis = np.array([[1.0, 0, 0.1], [0, 1, 0], [0, 0, 1]])
+    spectrum = Spectrum(basis, np.array([0.5, 0.999]), np.array([1e-3, 1e-5]), "by hand")
+    assert (spectrum.components, spectrum.rank, spectrum.n_nodes) == (1, 2, 3)
+    np.testing.assert_allclose(spectrum.relative_residuals, [2e-3, 1e-2])
+    assert spectrum.orthogonality == pytest.approx(0.1)
+    np.testing.assert_array_equal(spectrum.noise, [0, 0])
+    np.testing.assert_array_equal(spectrum.mu, 1 - spectrum.values)
+    assert (spectrum.degree_error, spectrum.reason) == (0.0, "")
+    at_one = Spectrum(
+        basis, np.array([0.5, 1.0]), np.array([1e-3, 0.0]), "by hand", noise=np.array([1e-9, 2e-9])
+    )
+    np.testing.assert_array_equal(at_one.noise, [1e-9, 2e-9])
+    assert at_one.relative_residuals[1] == 0
+    assert np.isfinite(at_one.relative_residuals).all()
+    tiny = Spectrum(
+        basis, np.array([0.5, 1.0]), np.array([1e-3, 1e-20]), "by hand", mu=np.array([0.5, 1e-18])
+    )
+    np.testing.assert_allclose(tiny.relative_residuals, [2e-3, 1e-2])  # 1 − λ would be 0
+
+
+@pytest.mark.parametrize("name", ["gaussian-dense", "gaussian-krylov", "gaussian-taylor"])
+def test_noise_and_degree_error_are_true_bounds(name: str) -> None:
+    """Against the values of the whole matrix."""
+    spectrum = SPECTRA[name]()
+    points = POINTS if name == "gaussian-dense" else np.random.default_rng(2).normal(size=(1_500, 2))
+    sigma, loops = {
+        "gaussian-dense": (2.0, 0.0),
+        "gaussian-krylov": (2.0, 1.0),
+        "gaussian-taylor": (20.0, 1.0),
+    }[name]
+    mu = np.linalg.eigvalsh(normalised(gaussian_adjacency(points, sigma, loops)))[::-1]
+    error = np.abs(1 - spectrum.values - mu[1 : 1 + spectrum.rank])
+    # a Rayleigh quotient is as exact as its residual squared, beside the noise and the rounding here
+    assert (error <= spectrum.noise + spectrum.residuals**2 * 1e3 + 2e-15).all()
+    assert spectrum.degree_error < 1e-9
 
 
 @pytest.mark.parametrize("name", SPECTRA)
@@ -74,11 +148,12 @@ def test_a_saved_spectrum_comes_back_to_the_bit(name: str, tmp_path: Path) -> No
     path = tmp_path / "a spectrum.safetensors"
     spectrum.save(path)
     again = Spectrum.load(path)
-    for field in ("null_vectors", "values", "basis", "residuals"):
+    for field in ("null_vectors", "values", "basis", "residuals", "mu", "noise"):
         before, after = getattr(spectrum, field), getattr(again, field)
         assert before.tobytes() == after.tobytes(), field
         assert (before.shape, before.dtype) == (after.shape, after.dtype), field
-    assert again.solver == spectrum.solver
+    for field in ("solver", "reason", "degree_error", "components"):
+        assert getattr(again, field) == getattr(spectrum, field), field
     assert repr(again) == repr(spectrum)
     assert (again.extension is None) == (name not in NODES)
     if name in NODES:
@@ -186,7 +261,7 @@ def test_new_points_that_cannot_be_placed(nodes: object) -> None:
         SPECTRA["gaussian-dense"]().extend(nodes)
 
 
-@pytest.mark.parametrize("name", ["gaussian-dense", "gaussian-krylov", "gaussian-taylor"])
+@pytest.mark.parametrize("name", [name for name in NODES if name.startswith("gaussian")])
 def test_points_that_nothing_reaches(name: str) -> None:
     spectrum = SPECTRA[name]()
     far = NODES[name].copy()

@@ -59,6 +59,6 @@ class Box:
     def from_state(cls, arrays: dict[str, np.ndarray]) -> Box:
         if "axes" not in arrays:
             raise ModelFileError(
-                "The file has format 1, whose series for the kernel are not in use any more. Fit and save again."
+                "The file has format 1, whose series for the kernel are not in use any more. Fit and save it."
             )
         return cls(**arrays)

@@ -15,8 +15,8 @@ from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.operator import KernelOperator
 
 ALL_ROWS = 3_000  # up to so many nodes every row is measured
-PAIRS = 3_000_000  # kernel values that a sample of rows may cost
-FEWEST = 32
+PAIRS = 4_000_000  # kernel values that a sample of rows may cost
+FEWEST = 48
 SAFETY = 1.5  # a norm that is estimated from a sample of rows, times this, is hardly ever too small
 CHUNK = 8_192
 ROUNDING = 4 * np.finfo(np.float64).eps
@@ -27,7 +27,7 @@ class Known:
     """The residual N̂u − μu on the operator N̂ of a solver: its norms, and its entries at some rows."""
 
     norms: np.ndarray  # (r,)
-    entries: np.ndarray  # (len(sample_rows(n)), r)
+    entries: np.ndarray  # at the rows of the sample: (m, r)
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,28 @@ class Certificate:
     degree_error: float
 
 
-def sample_rows(n: int) -> np.ndarray:
-    """The rows that are compared with the exact matrix: all of a small graph, else at least 32, at random."""
-    if n <= ALL_ROWS:
-        return np.arange(n)
-    return np.random.default_rng(0).choice(n, max(FEWEST, PAIRS // n), replace=False)
+@dataclass(frozen=True)
+class Sample:
+    """Rows that are compared with the exact matrix, and weights with Σ_i w_i ρ_i² ≈ |ρ|²."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, degrees: np.ndarray) -> Sample:
+        """All rows of a small graph, else at least 48, drawn with probability (1/n + d⁻¹/Σd⁻¹)/2.
+
+        An error of the kernel weighs as 1/√d at a node: drawn evenly, the few nodes with small degrees that
+        may have most of the residual would be missed.
+        """
+        n = len(degrees)
+        if n <= ALL_ROWS:
+            return cls(np.arange(n), np.ones(n))
+        probability = 0.5 / n + 0.5 / degrees / (1 / degrees).sum()
+        draws = max(FEWEST, PAIRS // n)
+        drawn = np.random.default_rng(0).choice(n, draws, p=probability / probability.sum())
+        rows, counts = np.unique(drawn, return_counts=True)
+        return cls(rows, counts / (draws * probability[rows]))
 
 
 def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Known | None) -> Certificate:
@@ -53,11 +70,13 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
     """
     n = len(operator.points)
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
-    rows = sample_rows(n)
-    if len(rows) == n:
+    sample = Sample.of(operator.degrees)
+    rows = sample.rows
+    if n <= ALL_ROWS:
         G = kernel.matrix(operator.points)
         degrees = G.sum(axis=1) - operator.missing_loop
-        defect = _defect(operator, mu, U, G @ (U / np.sqrt(degrees)[:, None]), degrees)
+        sums = G @ (U / np.sqrt(degrees)[:, None])
+        defect = _defect(operator, mu, U, sums, degrees, degrees)
         residuals = 1.001 * np.linalg.norm(defect, axis=0) + ROUNDING
         return Certificate(residuals, float(np.abs(operator.degrees / degrees - 1).max()))
     at = operator.points[rows]
@@ -70,18 +89,26 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
 
     sums = sum(share_out(work, ranges(n, CHUNK)), np.zeros((len(rows), 1 + U.shape[1])))
     degrees = sums[:, 0] - operator.missing_loop
-    defect = _defect(operator, mu, U[rows], sums[:, 1:], degrees)
+    defect = _defect(operator, mu, U[rows], sums[:, 1:], degrees, operator.degrees[rows])
     residuals = np.full(len(mu), ROUNDING)
     if known is not None:
         defect -= known.entries
         residuals += known.norms
-    residuals += SAFETY * np.sqrt(n / len(rows)) * np.linalg.norm(defect, axis=0)
+    residuals += SAFETY * np.sqrt(sample.weights @ defect**2)
     return Certificate(residuals, float(np.abs(operator.degrees[rows] / degrees - 1).max()))
 
 
 def _defect(
-    operator: KernelOperator, mu: np.ndarray, U: np.ndarray, sums: np.ndarray, degrees: np.ndarray
+    operator: KernelOperator,
+    mu: np.ndarray,
+    U: np.ndarray,
+    sums: np.ndarray,
+    degrees: np.ndarray,
+    divided_by: np.ndarray,
 ) -> np.ndarray:
-    """(N u − μ u) at some rows, from their entries of u and their Σ_j k(x_i, x_j) u_j/√d_j: (m, r)."""
-    here = degrees[:, None]
-    return sums / np.sqrt(here) - (operator.missing_loop / here + mu) * U
+    """(N u − μ u) at some rows, from their entries of u and their Σ_j k(x_i, x_j) u_j/√d_j: (m, r).
+
+    ``divided_by`` are the degrees in that sum, whose term j = i is too large by 1 − ℓ.
+    """
+    others = sums - operator.missing_loop * U / np.sqrt(divided_by)[:, None]
+    return others / np.sqrt(degrees)[:, None] - mu * U

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from pinvgcn.parallel import for_all, ranges, share_out
-from pinvgcn.spectra.certificate import Known, measure, sample_rows
+from pinvgcn.spectra.certificate import Known, Sample, measure
 from pinvgcn.spectra.extension import KernelExtension
 from pinvgcn.spectra.feature_map import SmoothPairs
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
@@ -50,7 +50,7 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
             return NU @ S - (U @ S) * mu
 
         squares = share_out(lambda rows: (defect(rows) ** 2).sum(axis=0), ranges(len(E), CHUNK))
-        known = Known(np.sqrt(sum(squares, np.zeros(len(mu)))), defect(sample_rows(len(E))))
+        known = Known(np.sqrt(sum(squares, np.zeros(len(mu)))), defect(Sample.of(operator.degrees).rows))
     else:
         mu, noise = theta[:rank], noise[:rank]
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
@@ -81,7 +81,7 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
     theta, S = scipy.linalg.eigh((H + H.T) / 2)
     theta, S = theta[::-1], S[:, ::-1]
     defect = NV @ S - V @ (S * theta)
-    known = Known(np.linalg.norm(defect, axis=0), defect[sample_rows(len(E))])
+    known = Known(np.linalg.norm(defect, axis=0), defect[Sample.of(operator.degrees).rows])
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
     noise = np.full_like(theta, operator.noise)
     return _seal(operator, extension, E, T, theta, noise, known, solver)
