@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+_here = threading.local()
 
 
 def ranges(n: int, size: int) -> list[slice]:
@@ -29,13 +31,21 @@ def share_out(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator
     """
     threads = cores()
     waiting: deque[Future[Result]] = deque()
-    with _controller().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for task in tasks:
-            waiting.append(pool.submit(work, task))
-            if len(waiting) >= 2 * threads:
+    with _controller().limit(limits=1, user_api="blas"):
+        if threads == 1 or getattr(_here, "working", False):  # a worker that waited for workers would block
+            yield from map(work, tasks)
+            return
+        pool = _pool(threads)
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(work, task))
+                if len(waiting) >= 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            for future in waiting:  # an error elsewhere: nobody wants the rest
+                future.cancel()
 
 
 def for_all(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
@@ -50,6 +60,16 @@ def cores() -> int:
     if asked.isdecimal() and int(asked):
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: new ones would begin with memory that is not theirs yet."""
+    return ThreadPoolExecutor(threads, "pinvgcn", initializer=setattr, initargs=(_here, "working", True))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has no threads but its own
 
 
 @cache

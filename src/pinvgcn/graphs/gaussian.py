@@ -95,15 +95,20 @@ class GaussianGraph(Graph):
     @cached_property
     def degrees(self) -> np.ndarray:
         """d_i = Σ_j A_ij: (n,)."""
-        degrees, floor = self._sums(self.kernel)
+        degrees, floor = self._sums()
         if not (degrees > floor).all():
             check_no_isolated(degrees, floor, self._how_to_connect(~(degrees > floor)))
         return degrees
 
-    def _sums(self, kernel: Kernel) -> tuple[np.ndarray, float]:
+    @cached_property
+    def _ones(self) -> np.ndarray:
+        """Σ_j φ(x_j)"""
+        return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)))
+
+    def _sums(self) -> tuple[np.ndarray, float]:
         """Σ_j A_ij, and the size at which that cannot be told from 0."""
-        sums = kernel.product(self.points, np.ones((self.n_nodes, 1)))[:, 0]
-        return sums - (1 - self.loops), degree_floor(self.n_nodes, kernel.precision)
+        sums = self.kernel.evaluate(self.points, self._ones, 1)[:, 0]
+        return sums - (1 - self.loops), degree_floor(self.n_nodes, self.kernel.precision)
 
     def _how_to_connect(self, alone: np.ndarray) -> str:
         """The advice for points that nothing reaches: a σ that was seen to reach them.
@@ -116,7 +121,7 @@ class GaussianGraph(Graph):
         while not reached and needed < np.inf:
             needed = float(f"{1.1 * needed:.3g}")
             other = GaussianGraph(self.points, needed, loops=self.loops)
-            degrees, floor = other._sums(other.kernel)
+            degrees, floor = other._sums()
             reached = bool((degrees > floor).all())
         return (
             f"no weight to any other point can be told from 0 at sigma={self.sigma:g}. "
@@ -124,7 +129,8 @@ class GaussianGraph(Graph):
         )
 
     def _operator(self, kernel: Kernel) -> KernelOperator:
-        return KernelOperator(kernel, self.points, self.degrees, 1 - self.loops)
+        same = type(kernel) is type(self.kernel) and kernel.precision == self.kernel.precision
+        return KernelOperator(kernel, self.points, self.degrees, 1 - self.loops, self._ones if same else None)
 
     @property
     def normalized_adjacency(self) -> LinearOperator:

@@ -24,18 +24,19 @@ class Box:
     @classmethod
     def around(cls, points: np.ndarray) -> Box:
         """The box of these points (n, d)."""
-        middle = (points.min(axis=0) + points.max(axis=0)) / 2
-        moved = points - middle  # before any square: map coordinates have offsets of 10⁶ and more
-        size = np.abs(moved).max()
-        if size > 0:
-            moved /= size
-        moved -= moved.mean(axis=0)
-        _, axes = np.linalg.eigh(moved.T @ moved)
-        turned = (points - middle) @ axes
-        low, high = turned.min(axis=0), turned.max(axis=0)
+        moved = np.ascontiguousarray(points.T)  # one row an axis
+        middle = (moved.min(axis=1) + moved.max(axis=1)) / 2
+        size = np.abs(middle).max()
+        moved = moved - middle[:, None]  # before any square: map coordinates have offsets of 10⁶ and more
+        unit = np.abs(moved).max() or 1.0
+        centred = moved / unit
+        centred -= centred.mean(axis=1, keepdims=True)
+        _, axes = np.linalg.eigh(centred @ centred.T)
+        turned = axes.T @ moved
+        low, high = turned.min(axis=1), turned.max(axis=1)
         half = (high - low) / 2
         # what is flat has the thickness of its rounding
-        half[half <= 1e-13 * np.abs(points).max()] = 0
+        half[half <= 1e-13 * (size + unit)] = 0
         return cls(middle + axes @ ((low + high) / 2), axes, half)
 
     @property

@@ -13,7 +13,7 @@ from pinvgcn.kernels.base import Finish, Kernel
 from pinvgcn.kernels.box import Box
 from pinvgcn.parallel import for_all, ranges, share_out
 
-CHUNK_ENTRIES = 2_000_000  # features held at a time by each core: 16 MB
+CHUNK_ENTRIES = 1_000_000  # features held at a time by each core: 8 MB
 OUTSIDE = 1e-4  # the error that is accepted at points outside the cloud, beside the largest kernel value
 UNSEEN = 1e-4  # features with less than this share of the precision are not even counted
 WIDEST = 12.0  # half a box in z, beyond which no series is tried
@@ -110,9 +110,10 @@ class TaylorKernel(Kernel):
         used: np.ndarray = np.arange(len(self._others)) < self._counts[:, None]
         return used
 
-    def chunks(self, n: int) -> list[slice]:
-        """Ranges of nodes whose features fit the memory that is set aside."""
-        return ranges(n, max(256, CHUNK_ENTRIES // self.n_features))
+    def chunks(self, n: int, columns: int = 2) -> list[slice]:
+        """Ranges of nodes whose features fit the memory that is set aside; a single column needs few."""
+        rows = self.n_features if columns > 1 else len(self._others) + len(self._counts)
+        return ranges(n, max(256, CHUNK_ENTRIES // rows))
 
     def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Σ_j φ(x_j) w_j: (M, q). One column needs few features: c_{α'a} = Σ_j F_α'(x_j) w_j L_a(x_j)."""
@@ -125,7 +126,7 @@ class TaylorKernel(Kernel):
             last *= weights[rows, 0]
             return last @ first.T
 
-        result = sum(share_out(work, self.chunks(len(points))), np.zeros(()))
+        result = sum(share_out(work, self.chunks(len(points), weights.shape[1])), np.zeros(()))
         return result[self._used][:, None] if single else result
 
     def evaluate(
@@ -145,7 +146,7 @@ class TaylorKernel(Kernel):
             if finish is not None:
                 finish(rows, result[rows])
 
-        for_all(work, self.chunks(len(points)))
+        for_all(work, self.chunks(len(points), columns))
         return result
 
     def gram(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.operator import KernelOperator
 
 ALL_ROWS = 3_000  # up to so many nodes every row is measured
-PAIRS = 4_000_000  # kernel values that a sample of rows may cost
-FEWEST = 48
+PAIRS = 2_000_000  # kernel values that a sample of rows may cost
+FEWEST = 24
 SAFETY = 1.5  # a norm that is estimated from a sample of rows, times this, is hardly ever too small
 CHUNK = 8_192
 ROUNDING = 4 * np.finfo(np.float64).eps
@@ -47,7 +47,7 @@ class Sample:
 
     @classmethod
     def of(cls, degrees: np.ndarray) -> Sample:
-        """All rows of a small graph, else at least 48, drawn with probability (1/n + d⁻¹/Σd⁻¹)/2.
+        """All rows of a small graph, else at least 24, drawn with probability (1/n + d⁻¹/Σd⁻¹)/2.
 
         An error of the kernel weighs as 1/√d at a node: drawn evenly, the few nodes with small degrees that
         may have most of the residual would be missed.
@@ -81,15 +81,17 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
         return Certificate(residuals, float(np.abs(operator.degrees / degrees - 1).max()))
     at = operator.points[rows]
 
-    def work(sources: slice) -> np.ndarray:
-        columns = np.empty((sources.stop - sources.start, 1 + U.shape[1]))
-        columns[:, 0] = 1
-        np.divide(U[sources], np.sqrt(operator.degrees[sources])[:, None], out=columns[:, 1:])
-        return kernel.matrix(at, sources) @ columns
+    def work(sources: slice) -> tuple[np.ndarray, np.ndarray]:
+        G = kernel.matrix(at, sources)
+        own = G.sum(axis=1)
+        G *= 1 / np.sqrt(operator.degrees[sources])
+        return own, G @ U[sources]
 
-    sums = sum(share_out(work, ranges(n, CHUNK)), np.zeros((len(rows), 1 + U.shape[1])))
-    degrees = sums[:, 0] - operator.missing_loop
-    defect = _defect(operator, mu, U[rows], sums[:, 1:], degrees, operator.degrees[rows])
+    degrees, sums = np.full(len(rows), -operator.missing_loop), np.zeros((len(rows), len(mu)))
+    for own, part in share_out(work, ranges(n, CHUNK)):
+        degrees += own
+        sums += part
+    defect = _defect(operator, mu, U[rows], sums, degrees, operator.degrees[rows])
     residuals = np.full(len(mu), ROUNDING)
     if known is not None:
         defect -= known.entries

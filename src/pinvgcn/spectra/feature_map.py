@@ -44,7 +44,7 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     kernel, points, degrees = operator.kernel, operator.points, operator.degrees
     assert isinstance(kernel, TaylorKernel)
     inverse = 1 / degrees
-    ones = kernel.gather(points, np.ones((len(points), 1)))
+    ones = operator.ones
     along = ones[:, 0] / np.sqrt(degrees.sum())  # (D^(−1/2)Φ)ᵀ u₀
     gram = kernel.gram(points, inverse)
     # k(x, x) = 1: what the traces differ by is the sum of all eigenvalues of the part that was cut off
@@ -91,7 +91,7 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     kernel, points, degrees = operator.kernel, operator.points, operator.degrees
     assert isinstance(kernel, FourierKernel)
     gram = kernel.gram(points, 1 / degrees)
-    ones = kernel.gather(points, np.ones((len(points), 1)))
+    ones = operator.ones
     # gathered sums carry b where features have √b; ``coordinates`` multiplies by another √b
     along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(degrees.sum())
     M = len(along)

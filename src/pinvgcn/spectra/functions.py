@@ -17,9 +17,9 @@ from pinvgcn.spectra.certificate import Known, Sample, measure
 from pinvgcn.spectra.extension import KernelExtension
 from pinvgcn.spectra.feature_map import SmoothPairs
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
-from pinvgcn.spectra.spectrum import ZERO, Spectrum, orient
+from pinvgcn.spectra.spectrum import ZERO, Spectrum, signs_of, third_moments
 
-CHUNK = 8_192  # nodes at a time: their values stay in the cache
+CHUNK = 4_096  # nodes at a time: their values stay in the cache
 DEPENDENT = 1e-6  # a function that differs from the others by less than this is one of them
 SAFE = 1e-3  # functions with a Gram matrix this far from singular are made orthonormal by its Cholesky factor
 
@@ -100,7 +100,7 @@ def _extension(
 
 def _orthonormaliser(E: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """T (1 + q, 1 + p) with E T orthonormal and its first column ∝ √d, and which p of the q pairs it uses."""
-    gram = E.T @ E
+    gram = _weighted_gram(E, None)
     scale = np.sqrt(np.diag(gram))
     if (scale[1:] > 10 * noise).all():
         scaled = gram / np.outer(scale, scale)
@@ -121,10 +121,13 @@ def _orthonormaliser(E: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarra
     return T, chosen[1:] - 1
 
 
-def _weighted_gram(E: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _weighted_gram(E: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Eᵀ diag(w) E."""
-    parts = share_out(lambda rows: (E[rows].T * weights[rows]) @ E[rows], ranges(len(E), CHUNK))
-    return sum(parts, np.zeros((E.shape[1], E.shape[1])))
+
+    def work(rows: slice) -> np.ndarray:
+        return (E[rows].T if weights is None else E[rows].T * weights[rows]) @ E[rows]
+
+    return sum(share_out(work, ranges(len(E), CHUNK)), np.zeros((E.shape[1], E.shape[1])))
 
 
 def _seal(
@@ -140,12 +143,15 @@ def _seal(
     """The spectrum with basis E T, in the memory of E: signs fixed, residuals measured, pieces told apart."""
     width = T.shape[1]
 
-    def turn(rows: slice) -> None:
-        E[rows, :width] = E[rows] @ T
+    def turn(rows: slice) -> np.ndarray:
+        values = E[rows] @ T
+        E[rows, :width] = values
+        return third_moments(values)
 
-    for_all(turn, ranges(len(E), CHUNK))
+    moments = sum(share_out(turn, ranges(len(E), CHUNK)), np.zeros(width))
     basis = E[:, :width]
-    signs = np.concatenate([[1.0], orient(basis[:, 1:])])
+    signs = signs_of(basis, moments)
+    signs[0] = 1.0  # √d
     for_all(lambda rows: np.multiply(basis[rows], signs, out=basis[rows]), ranges(len(E), CHUNK))
     T *= signs
     if known is not None:

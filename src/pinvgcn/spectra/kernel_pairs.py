@@ -54,8 +54,9 @@ def _with_longer_series(operator: KernelOperator) -> KernelOperator:
     kernel = operator.kernel
     assert isinstance(kernel, (TaylorKernel, FourierKernel))
     longer = type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST))
-    sums = longer.product(operator.points, np.ones((len(operator.points), 1)))[:, 0]
-    return replace(operator, kernel=longer, degrees=sums - operator.missing_loop)
+    ones = replace(operator, kernel=longer, gathered=None).ones
+    sums = longer.evaluate(operator.points, ones, 1)[:, 0]
+    return replace(operator, kernel=longer, degrees=sums - operator.missing_loop, gathered=ones)
 
 
 def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
@@ -148,7 +149,7 @@ def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, n
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
     G = kernel.matrix(operator.points)
     np.fill_diagonal(G, 1 - operator.missing_loop)
-    operator = replace(operator, kernel=kernel, degrees=G.sum(axis=1))
+    operator = replace(operator, kernel=kernel, degrees=G.sum(axis=1), gathered=None)
     scale = 1 / np.sqrt(operator.degrees)
     mu, U = dense_eigenpairs(scale[:, None] * G * scale, min(rank, n - 1), deflate=operator.null_vector)
     return operator, *_above_noise(operator, mu, U)

@@ -20,6 +20,14 @@ class KernelOperator:
     points: np.ndarray  # (n, d)
     degrees: np.ndarray  # (n,)
     missing_loop: float  # 1 − ℓ
+    gathered: np.ndarray | None = None  # Σ_j φ(x_j), where the kernel has summed it before
+
+    @property
+    def ones(self) -> np.ndarray:
+        """Σ_j φ(x_j), of which degrees are made."""
+        if self.gathered is not None:
+            return self.gathered
+        return self.kernel.gather(self.points, np.ones((len(self.points), 1)))
 
     @property
     def noise(self) -> float:

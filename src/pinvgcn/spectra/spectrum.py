@@ -189,14 +189,25 @@ def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
     vectors) the entry of largest size decides, the first of them in the order of the nodes.
     """
-    n, r = vectors.shape
-    often = np.ones(n) if counts is None else counts
-    parts = share_out(lambda rows: often[rows] @ (vectors[rows] ** 2 * vectors[rows]), ranges(n, CHUNK))
-    moments = sum(parts, np.zeros(r))
-    smallest = 1 / np.sqrt(often.sum())  # that Σ |u|³ can be
+    often = np.ones(len(vectors)) if counts is None else counts
+    parts = share_out(lambda rows: third_moments(vectors[rows], often[rows]), ranges(len(vectors), CHUNK))
+    return signs_of(vectors, sum(parts, np.zeros(vectors.shape[1])), often.sum())
+
+
+def third_moments(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """Σ_i c_i u_i³ of each column."""
+    once = vectors if counts is None else counts[:, None] * vectors
+    moments: np.ndarray = np.einsum("ij,ij,ij->j", once, vectors, vectors)
+    return moments
+
+
+def signs_of(vectors: np.ndarray, moments: np.ndarray, n: float | None = None) -> np.ndarray:
+    """The signs that ``orient`` gives, from the moments of all ``n`` nodes."""
+    smallest = 1 / np.sqrt(len(vectors) if n is None else n)  # that Σ |u|³ can be
+    deciding = moments.copy()
     for column in np.flatnonzero(np.abs(moments) <= 1e-8 * smallest):
         u = vectors[:, column]
         sizes = np.abs(u)
         first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding
-        moments[column] = u[first]
-    return np.where(moments < 0, -1.0, 1.0)
+        deciding[column] = u[first]
+    return np.where(deciding < 0, -1.0, 1.0)
