@@ -6,9 +6,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -31,7 +32,7 @@ def share_out(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator
     """
     threads = cores()
     waiting: deque[Future[Result]] = deque()
-    with _controller().limit(limits=1, user_api="blas"):
+    with _one_blas_thread():
         if threads == 1 or getattr(_here, "working", False):  # a worker that waited for workers would block
             yield from map(work, tasks)
             return
@@ -46,6 +47,7 @@ def share_out(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator
         finally:
             for future in waiting:  # an error elsewhere: nobody wants the rest
                 future.cancel()
+            wait(waiting)  # what runs already must not go on writing
 
 
 def for_all(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
@@ -68,8 +70,41 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, "pinvgcn", initializer=setattr, initargs=(_here, "working", True))
 
 
+class _Limit:
+    """How many ask for BLAS on one thread; the setting is one for the whole process."""
+
+    lock = threading.Lock()
+    askers = 0
+    before: Any = None
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """The first who asks sets the limit and the last who leaves lifts it, in whatever order they end."""
+    with _Limit.lock:
+        if _Limit.askers == 0:
+            _Limit.before = _controller().limit(limits=1, user_api="blas")
+        _Limit.askers += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.askers -= 1
+            if _Limit.askers == 0:
+                _Limit.before.restore_original_limits()
+
+
+def _forget() -> None:
+    """A child has no threads but its own, and no one in it has asked for anything."""
+    _pool.cache_clear()
+    _Limit.lock = threading.Lock()
+    if _Limit.askers:
+        _Limit.askers = 0
+        _Limit.before.restore_original_limits()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has no threads but its own
+    os.register_at_fork(after_in_child=_forget)
 
 
 @cache

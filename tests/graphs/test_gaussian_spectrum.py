@@ -397,3 +397,12 @@ def test_oakland_the_paper_s_way(data_set: Callable[[str], Dataset]) -> None:
     assert krylov.eigengap == pytest.approx(0.929, abs=1e-3)
     np.testing.assert_allclose(krylov.values, taylor.values, rtol=0, atol=1e-5)
     np.testing.assert_allclose(krylov.vectors, taylor.vectors, rtol=0, atol=1e-4)
+
+
+def test_a_long_corridor_is_one_piece() -> None:
+    """Small eigenvalues above the kernel's error are eigenvalues, not further components."""
+    points = np.random.default_rng(0).random((20_000, 1))
+    spectrum = GaussianGraph(points, 1 / 200, loops=1.0).spectrum(6)
+    assert spectrum.components == 1
+    exact = GaussianGraph(points, 1 / 200, loops=1.0).spectrum(6, solver="cutoff", tolerance=1e-6)
+    np.testing.assert_allclose(spectrum.values, exact.values, rtol=0, atol=1e-6)

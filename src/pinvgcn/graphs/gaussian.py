@@ -24,7 +24,7 @@ from pinvgcn.graphs.base import (
     warn_if_short,
 )
 from pinvgcn.graphs.choice import Problem, cheapest_kernel, choose, refusal
-from pinvgcn.kernels import Box, ExactKernel, Kernel
+from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
     cutoff_spectrum,
@@ -37,6 +37,7 @@ from pinvgcn.spectra.operator import KernelOperator, degree_floor
 
 SOLVERS = ("auto", "taylor", "fourier", "cutoff", "krylov", "dense")
 SMALL = 3_000  # up to so many nodes a tolerance of 1e-6 costs little
+WIDEST = 1e300  # sigma, with room for what it is multiplied by
 LARGEST = 1e150  # a coordinate whose square is still a number
 SIGMA_PER_RADIUS = 5.0  # see ``automatic_sigma``
 SLOW = 20.0  # seconds that are announced
@@ -76,6 +77,11 @@ class GaussianGraph(Graph):
             self.sigma = automatic_sigma(self.points)
         else:
             self.sigma = check_positive("sigma", sigma)
+            if not 1 / WIDEST <= self.sigma <= WIDEST:
+                raise ParameterError(
+                    f"sigma must be from {1 / WIDEST:g} to {WIDEST:g}, to be divided by and multiplied. "
+                    f"Got {self.sigma:g} instead."
+                )
         self.loops = check_non_negative("loops", loops)
         self.n_nodes = len(self.points)
 
@@ -130,7 +136,14 @@ class GaussianGraph(Graph):
 
     def _operator(self, kernel: Kernel) -> KernelOperator:
         same = type(kernel) is type(self.kernel) and kernel.precision == self.kernel.precision
-        return KernelOperator(kernel, self.points, self.degrees, 1 - self.loops, self._ones if same else None)
+        ones = self._ones if same else None
+        operator = KernelOperator(kernel, self.points, self.degrees, 1 - self.loops, ones)
+        if kernel.precision < self.kernel.precision and isinstance(kernel, TaylorKernel):
+            # small 1 − λ need degrees as exact as the kernel that they are found with
+            ones = operator.ones
+            sums = kernel.evaluate(self.points, ones, 1)[:, 0]
+            return replace(operator, degrees=sums - (1 - self.loops), gathered=ones)
+        return operator
 
     @property
     def normalized_adjacency(self) -> LinearOperator:
@@ -247,7 +260,7 @@ class GaussianGraph(Graph):
         A cloud in pieces that are far apart has one null vector a piece, and nobody knows how many.
         """
         asked, spectrum = wanted, find(wanted)
-        while spectrum.rank != wanted:
+        while spectrum.rank != wanted and spectrum.solver != "cutoff":  # which knows its pieces beforehand
             extra = spectrum.null_vectors.shape[1] - 1
             # once one λ > 0 was seen all null vectors are known, else there may be as many again
             ask = min(wanted + extra * (1 if spectrum.rank else 2), self.n_nodes - 1)

@@ -157,8 +157,12 @@ def _seal(
     if known is not None:
         known = replace(known, entries=known.entries * signs[1:])
     certificate = measure(operator, mu, basis[:, 1:], known)
-    # further components, within rounding: a Rayleigh quotient is as exact as its residual squared
-    pieces = int((1 - mu <= np.maximum(max(ZERO, operator.noise), 10 * certificate.residuals**2)).sum())
+    # further components, within rounding: a Rayleigh quotient is wrong by its residual at most, and where the
+    # kernel is exact by its square
+    residuals = certificate.residuals
+    rounding = np.maximum(np.minimum(residuals, operator.noise), 10 * residuals**2)
+    connected = 1 - mu > np.maximum(ZERO, rounding)
+    pieces = int(np.argmax(connected)) if connected.any() else len(mu)
     if pieces:
         rotation = _separate(basis[:, : 1 + pieces])
         basis[:, : 1 + pieces] = basis[:, : 1 + pieces] @ rotation

@@ -9,6 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from pinvgcn.errors import GraphError
 from pinvgcn.kernels import CutoffKernel, ExactKernel, FourierKernel, TaylorKernel
 from pinvgcn.spectra.certificate import ALL_ROWS
 from pinvgcn.spectra.dense import dense_eigenpairs
@@ -22,6 +23,7 @@ from pinvgcn.spectra.spectrum import Spectrum
 NEGLIGIBLE = 0.1  # the part of an eigenvalue that a Taylor series may leave out
 FINEST_FOURIER = 2e-13  # a Fourier series is not made longer than this: rounding is next
 SHORTEST = 1e-19  # the precision at which a Taylor series is not made longer any more
+MOST_NULL_ENTRIES = 20_000_000  # nodes times pieces: their null vectors are whole in memory, several times
 SPARE = 16  # pairs of Ĝ beyond the rank: those of N are combinations of more of them
 
 
@@ -109,6 +111,11 @@ def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     G = operator.kernel.matrix
     N = sp.csr_array(scale @ (G - operator.missing_loop * sp.eye_array(n)) @ scale)
     count, piece = connected_components(G, directed=False)
+    if n * count > MOST_NULL_ENTRIES:
+        raise GraphError(
+            f"The points must hang together more than they do. Got {count:,} pieces of {n:,} points at "
+            f"sigma={operator.kernel.sigma:g}; use a larger sigma."
+        )
     root = np.sqrt(operator.degrees)
     null = np.zeros((n, count))
     null[np.arange(n), piece] = root
