@@ -191,7 +191,7 @@ class GaussianGraph(Graph):
                     f"solver={solver!r} does not take this graph: {refused}; use solver='auto'."
                 )
         spectrum = self._beyond_null_vectors(self._solver(solver, problem, goal, random_state), wanted)
-        if reason != ASKED_FOR and spectrum.rank < wanted and solver != "taylor" and problem.few_features:
+        if reason != ASKED_FOR and spectrum.rank < wanted and solver == "fourier" and problem.few_features:
             # the solver that resolves the smallest 1 − λ
             other = self._beyond_null_vectors(self._solver("taylor", problem, goal, random_state), wanted)
             if other.rank > spectrum.rank:
