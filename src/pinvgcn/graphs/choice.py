@@ -17,7 +17,7 @@ from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kerne
 from pinvgcn.spectra.certificate import ALL_ROWS
 from pinvgcn.spectra.feature_map import MOST_BY_QR
 
-MOST_NODES = 20_000  # of the dense solver: its matrices take 3 × 8 n² bytes
+MOST_NODES = 20_000  # of the dense solver: its matrices take 4 × 8 n² bytes
 MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
 MOST_MODES = 400_000  # of the Fourier solver: its grid of frequencies has eight times as many places
 FEW_MODES = 10_000  # a small problem even where it is larger than the graph
