@@ -260,7 +260,7 @@ class GaussianGraph(Graph):
         A cloud in pieces that are far apart has one null vector a piece, and nobody knows how many.
         """
         asked, spectrum = wanted, find(wanted)
-        while spectrum.rank != wanted and spectrum.solver != "cutoff":  # which knows its pieces beforehand
+        while spectrum.rank != wanted:
             extra = spectrum.null_vectors.shape[1] - 1
             # once one λ > 0 was seen all null vectors are known, else there may be as many again
             ask = min(wanted + extra * (1 if spectrum.rank else 2), self.n_nodes - 1)
