@@ -401,8 +401,47 @@ def test_oakland_the_paper_s_way(data_set: Callable[[str], Dataset]) -> None:
 
 def test_a_long_corridor_is_one_piece() -> None:
     """Small eigenvalues above the kernel's error are eigenvalues, not further components."""
-    points = np.random.default_rng(0).random((20_000, 1))
+    points = np.random.default_rng(0).random((6_000, 1))
     spectrum = GaussianGraph(points, 1 / 200, loops=1.0).spectrum(6)
     assert spectrum.components == 1
     exact = GaussianGraph(points, 1 / 200, loops=1.0).spectrum(6, solver="cutoff", tolerance=1e-6)
     np.testing.assert_allclose(spectrum.values, exact.values, rtol=0, atol=1e-6)
+
+
+def test_krylov_makes_its_series_longer_where_pairs_drown() -> None:
+    """At the precision of its first products some of the pairs are below the error of the kernel."""
+    points = cloud(3_200, 2)
+    graph = GaussianGraph(points, 8.0, loops=1.0)
+    spectrum = graph.spectrum(24, solver="krylov")
+    truth = graph.spectrum(24, solver="taylor")
+    assert spectrum.rank == 24
+    assert truth.mu[-1] < 1e-8  # ten times the error of products that are precise to a millionth of 1e-3
+    assert (np.abs(spectrum.mu / truth.mu - 1) < 1e-2).all()
+    assert spectrum.degree_error <= spectrum.degree_bound < 1e-6
+
+
+def test_taylor_makes_its_series_longer_for_pairs_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many features that takes, up to the most that the solver accepts."""
+    monkeypatch.setattr("pinvgcn.spectra.kernel_pairs.MOST_BY_QR", 20)
+    graph = GaussianGraph(cloud(1_100, 2), 8.0, loops=1.0)
+    found = graph.spectrum(60, solver="taylor")
+    assert found.rank == 60
+    assert found.mu[-1] < 1e-12
+    assert (found.noise < found.mu).all()
+    monkeypatch.setattr("pinvgcn.spectra.kernel_pairs.MOST_FEATURES", 20)
+    with pytest.warns(RankWarning):
+        assert graph.spectrum(60, solver="taylor").rank < 60
+
+
+@pytest.mark.parametrize("sigma", [1.5, 10.0])
+def test_no_degree_of_a_large_graph_is_wrong_by_more_than_its_bound(sigma: float) -> None:
+    """Beyond 3,000 nodes only some degrees are measured; the bound holds for all."""
+    points = cloud(4_000, 3)
+    points[0] = 4.5  # a node of small degree
+    graph = GaussianGraph(points, sigma, loops=1.0)
+    spectrum = graph.spectrum(5, solver="fourier")
+    true = gaussian_adjacency(points, sigma, 1.0).sum(axis=1)
+    kernel = spectrum.extension.kernel  # type: ignore[union-attr]
+    found = kernel.product(points, np.ones((4_000, 1)))[:, 0]
+    for degrees in (found, graph.degrees):
+        assert np.abs(degrees / true - 1).max() <= spectrum.degree_bound < 0.1

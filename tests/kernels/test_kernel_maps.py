@@ -195,3 +195,20 @@ def test_flat_clouds_have_features_too(make: Make, count: int) -> None:
 def test_kernels_over_their_own_nodes_take_no_others(kind: Make) -> None:
     with pytest.raises((ValueError, AssertionError), match="own sources"):
         kind(cloud(5), 1.0).gather(cloud(6), np.ones((6, 1)))
+
+
+@pytest.mark.parametrize("precision", [1e-3, 1e-7, 1e-12])
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 6.0])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("kind", [CutoffKernel, FourierKernel, TaylorKernel])
+def test_no_value_is_wrong_by_more_than_its_bound(
+    kind: type[Kernel], dimension: int, sigma: float, precision: float
+) -> None:
+    """Every pair of nodes, the corners of the box among them; and the bound is no empty one."""
+    points = cloud(150, dimension)
+    if kind is TaylorKernel and sigma < 1:
+        pytest.skip("a series of thousands of features")
+    box = Box.around(points)
+    kernel = kind(points if kind is CutoffKernel else box, sigma, precision)  # type: ignore[call-arg, arg-type]
+    error = np.abs(kernel.product(points, np.eye(150)) - gaussian_kernel(points, points, sigma)).max()
+    assert error <= kernel.value_error <= 40 * precision

@@ -183,3 +183,19 @@ def test_the_operator_itself(loops: float) -> None:
 def test_the_floor_of_a_degree() -> None:
     assert degree_floor(100, 1e-15) == 1e-10
     assert degree_floor(10_000, 1e-9) == pytest.approx(1e-4)
+
+
+def test_pairs_that_the_gram_matrix_loses_are_found_by_the_qr_of_any_number_of_features(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beyond MOST_BY_QR features digits are not worth a QR, but pairs are."""
+    operator = taylor(cloud(300, 2), 15.0, precision=1e-18)
+    few = taylor_pairs(operator, 34)
+    assert len(few.theta) == 34
+    assert few.theta[-1] < 2e-15 * few.theta[0]  # where a Gram matrix has rounding only
+    monkeypatch.setattr(feature_map, "MOST_BY_QR", 10)
+    many = taylor_pairs(operator, 34)
+    np.testing.assert_array_equal(many.theta, few.theta)
+    few = taylor_pairs(operator, 12)  # nothing is lost: no QR, and fewer digits
+    assert len(few.theta) == 12
+    assert (few.theta != many.theta[:12]).any()

@@ -15,10 +15,9 @@ import numpy as np
 from pinvgcn.graphs.base import DENSE_NODES
 from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
 from pinvgcn.spectra.certificate import ALL_ROWS
-from pinvgcn.spectra.feature_map import MOST_BY_QR
+from pinvgcn.spectra.feature_map import MOST_BY_QR, MOST_FEATURES
 
 MOST_NODES = 20_000  # of the dense solver: its matrices take 4 × 8 n² bytes
-MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
 MOST_MODES = 400_000  # of the Fourier solver: its grid of frequencies has eight times as many places
 FEW_MODES = 10_000  # a small problem even where it is larger than the graph
 MOST_PAIRS = 40_000_000  # of the cut-off solver: its sparse matrix takes 12 bytes a pair

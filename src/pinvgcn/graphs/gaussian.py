@@ -137,12 +137,11 @@ class GaussianGraph(Graph):
     def _operator(self, kernel: Kernel) -> KernelOperator:
         same = type(kernel) is type(self.kernel) and kernel.precision == self.kernel.precision
         ones = self._ones if same else None
-        operator = KernelOperator(kernel, self.points, self.degrees, 1 - self.loops, ones)
+        error = self.kernel.value_error
+        operator = KernelOperator(kernel, self.points, self.degrees, 1 - self.loops, ones, error)
         if kernel.precision < self.kernel.precision and isinstance(kernel, TaylorKernel):
             # small 1 − λ need degrees as exact as the kernel that they are found with
-            ones = operator.ones
-            sums = kernel.evaluate(self.points, ones, 1)[:, 0]
-            return replace(operator, degrees=sums - (1 - self.loops), gathered=ones)
+            return operator.by(kernel)
         return operator
 
     @property

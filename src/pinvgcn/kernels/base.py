@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 Finish = Callable[[slice, np.ndarray], None]
+ROUNDING = 1e-14  # of one kernel value, with the digits that sums of many lose
 
 
 class Kernel(ABC):
     """A map φ with φ(x)ᵀφ(y) ≈ exp(−|x − y|²/σ²), used without ever forming φ for all nodes.
 
-    ``precision`` bounds the absolute error of one kernel value between nodes.
+    ``precision`` is the absolute error of one kernel value between nodes that was asked for,
+    ``value_error`` a bound on what it is.
     """
 
     kind: ClassVar[str]
@@ -22,6 +24,11 @@ class Kernel(ABC):
 
     sigma: float
     precision: float
+
+    @property
+    def value_error(self) -> float:
+        """A bound on |φ(x)ᵀφ(y) − k(x, y)| between nodes, rounding included."""
+        return self.precision + ROUNDING
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from pinvgcn.parallel import cores, for_all, ranges, share_out
 CHUNK = 131_072  # nodes of one transform
 COLUMNS = 8  # complex columns that one core transforms at a time
 REACH = 2.0  # new points may be this many σ outside the box of the nodes
+BLUR = 10.0  # how far beyond the precision that was asked for a sum and an evaluation may be
 OUTSIDE = 1e-4  # the error of a kernel value that is accepted there
 
 
@@ -64,6 +66,21 @@ class FourierKernel(Kernel):
     @property
     def dimension(self) -> int:
         return self.box.dimension
+
+    @cached_property
+    def value_error(self) -> float:
+        """What repetitions add, modes left out take away and transforms blur (docs/maths.md, 4.2)."""
+        extent, steps = 2 * self.box.half, np.arange(1, 50)[:, None]
+
+        def heard(distance: np.ndarray) -> np.ndarray:
+            with np.errstate(over="ignore"):
+                values: np.ndarray = np.exp(-((distance / self.sigma) ** 2)).sum(axis=0)  # an axis each
+            return values
+
+        far, near = heard(steps * self.periods), heard(steps * self.periods - extent)
+        repeated = np.prod(1 + far + near) - 1
+        left_out = max(np.prod(1 + 2 * far) - self._weights.sum(), 0.0)  # Σ of all b_k is the value at x = y
+        return float(repeated + left_out + BLUR * max(self.precision, 1e-14))
 
     @property
     def n_features(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from pinvgcn.kernels.base import Finish, Kernel
+from pinvgcn.kernels.base import ROUNDING, Finish, Kernel
 from pinvgcn.kernels.box import Box
 from pinvgcn.parallel import for_all, ranges, share_out
 
@@ -55,6 +55,11 @@ class TaylorKernel(Kernel):
     def n_features(self) -> int:
         """M"""
         return int(self._counts.sum())
+
+    @property
+    def value_error(self) -> float:
+        # Σ |φ_α(x) φ_α(y)| ≤ 1, and each feature is wrong by some units in its last place
+        return self.precision + ROUNDING + self.n_features * float(np.finfo(np.float64).eps)
 
     @cached_property
     def _steps(self) -> list[tuple[int, int, int]]:

@@ -12,10 +12,16 @@ def dense_eigenpairs(matrix: np.ndarray, rank: int, *, deflate: np.ndarray) -> t
     O(n³). Use it up to a few thousand nodes. The space of Q itself is moved to −2, below every
     eigenvalue of a normalised adjacency.
     """
-    n = len(matrix)
     projected = matrix - deflate @ (deflate.T @ matrix)
     projected -= (projected @ deflate) @ deflate.T
     projected -= 2 * deflate @ deflate.T
-    projected = (projected + projected.T) / 2
-    values, vectors = scipy.linalg.eigh(projected, subset_by_index=[n - rank, n - 1])
+    return largest_eigenpairs((projected + projected.T) / 2, rank)
+
+
+def largest_eigenpairs(matrix: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``rank`` largest eigenpairs of a symmetric matrix, largest first."""
+    n = len(matrix)
+    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - rank, n - 1])
+    if len(values) < rank:  # LAPACK loses some of a multiple eigenvalue when asked for a part of the spectrum
+        values, vectors = (part[..., n - rank :] for part in scipy.linalg.eigh(matrix, driver="evd"))
     return values[::-1].copy(), vectors[:, ::-1].copy()

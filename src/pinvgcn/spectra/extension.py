@@ -56,6 +56,11 @@ class KernelExtension(Extension):
     smallest_degree: float  # below this a point has no connection that can be told from rounding
     transform: np.ndarray  # (1 + q, k + r)
 
+    def __post_init__(self) -> None:
+        # in the order in which a file gives them back: the last bits of a product depend on it
+        for name in ("coefficients", "transform"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+
     def __call__(self, nodes: Any) -> np.ndarray:
         points = as_points(nodes, "new points")
         dimension = self.kernel.dimension

@@ -14,13 +14,15 @@ import scipy.linalg
 from pinvgcn.kernels import FourierKernel, TaylorKernel
 from pinvgcn.kernels.fourier import combine
 from pinvgcn.parallel import ranges, share_out
+from pinvgcn.spectra.dense import largest_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.operator import KernelOperator
 
 EPS = float(np.finfo(np.float64).eps)
 GRAM_DIGITS = 1e-12  # eigenvalues of SᵀS below this, beside the largest, have fewer than three digits
 QR_DIGITS = 1e-18  # those of a QR of S: below this the vectors cannot be evaluated to eight digits any more
-MOST_BY_QR = 700  # features: a QR costs many times a Gram matrix
+MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
+MOST_BY_QR = 700  # features: a QR costs many times a Gram matrix; beyond, it is for lost pairs only
 DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
@@ -52,10 +54,10 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     gram -= np.outer(along, along)
     M = len(gram)
     wanted = min(rank, M)
-    theta, v = scipy.linalg.eigh(gram, subset_by_index=[M - wanted, M - 1])
-    theta, v = theta[::-1], v[:, ::-1]
+    theta, v = largest_eigenpairs(gram, wanted)
     noise = np.full(wanted, 4 * EPS * np.sqrt(M) * max(theta[0], EPS))
-    if theta[-1] < GRAM_DIGITS * theta[0] and M <= MOST_BY_QR:
+    drowned = theta[-1] <= noise[-1] and cut < noise[-1]  # in the rounding of the Gram matrix alone
+    if theta[-1] < GRAM_DIGITS * theta[0] and (M <= MOST_BY_QR or drowned):
         _, roots, vt = np.linalg.svd(_triangle(operator, kernel, along), full_matrices=False)
         theta, v = roots[:wanted] ** 2, vt[:wanted].T
         error = 4 * EPS * np.sqrt(M) * roots[0]
@@ -97,9 +99,7 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     M = len(along)
     if max(DENSE_MODES, 3 * rank) >= M:
         matrix = gram.dense() - np.outer(along, along)
-        wanted = min(rank, M)
-        theta, a = scipy.linalg.eigh(matrix, subset_by_index=[M - wanted, M - 1])
-        theta, a = theta[::-1], a[:, ::-1]
+        theta, a = largest_eigenpairs(matrix, min(rank, M))
     else:
         found = krylov_eigenpairs(
             lambda X: gram @ X - np.outer(along, along @ X),

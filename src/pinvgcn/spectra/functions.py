@@ -104,7 +104,7 @@ def _orthonormaliser(E: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarra
     scale = np.sqrt(np.diag(gram))
     if (scale[1:] > 10 * noise).all():
         scaled = gram / np.outer(scale, scale)
-        if scipy.linalg.eigvalsh(scaled, subset_by_index=[0, 0])[0] > SAFE:
+        if np.linalg.eigvalsh(scaled)[0] > SAFE:
             L = np.linalg.cholesky(scaled)
             T = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T / scale[:, None]
             return T, np.arange(len(L) - 1)
@@ -176,6 +176,7 @@ def _seal(
         mu=mu[pieces:],
         noise=noise[pieces:],
         degree_error=certificate.degree_error,
+        degree_bound=operator.degree_bound,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -13,7 +11,7 @@ from pinvgcn.errors import GraphError
 from pinvgcn.kernels import CutoffKernel, ExactKernel, FourierKernel, TaylorKernel
 from pinvgcn.spectra.certificate import ALL_ROWS
 from pinvgcn.spectra.dense import dense_eigenpairs
-from pinvgcn.spectra.feature_map import MOST_BY_QR, SmoothPairs, fourier_pairs, taylor_pairs
+from pinvgcn.spectra.feature_map import MOST_BY_QR, MOST_FEATURES, SmoothPairs, fourier_pairs, taylor_pairs
 from pinvgcn.spectra.functions import pointwise_spectrum, smooth_spectrum
 from pinvgcn.spectra.heat import heat_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
@@ -42,12 +40,18 @@ def taylor_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
 
 
 def _too_short(operator: KernelOperator, pairs: SmoothPairs, wanted: int) -> bool:
-    """Whether more features would give pairs that are missing, or digits to those that are there."""
+    """Whether more features would give pairs that are missing, or digits to those that are there.
+
+    For pairs the series grows to the most features that the solver takes, for digits while they cost little.
+    """
     kernel = operator.kernel
     assert isinstance(kernel, TaylorKernel)
-    if kernel.precision <= SHORTEST or operator.missing_loop or kernel.n_features > MOST_BY_QR / 2:
+    if kernel.precision <= SHORTEST or operator.missing_loop:
         return False
-    all_used = len(pairs.theta) < wanted and kernel.n_features <= wanted
+    missing = len(pairs.theta) < min(wanted, len(operator.points) - 1)
+    if kernel.n_features > (MOST_FEATURES / 2 if missing else MOST_BY_QR / 2):
+        return False
+    all_used = missing and kernel.n_features <= wanted
     return all_used or bool(len(pairs.theta) and pairs.cut > NEGLIGIBLE * pairs.theta[-1])
 
 
@@ -55,10 +59,7 @@ def _with_longer_series(operator: KernelOperator) -> KernelOperator:
     """The same operator by a kernel with a thousandth of the error, degrees included."""
     kernel = operator.kernel
     assert isinstance(kernel, (TaylorKernel, FourierKernel))
-    longer = type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST))
-    ones = replace(operator, kernel=longer, gathered=None).ones
-    sums = longer.evaluate(operator.points, ones, 1)[:, 0]
-    return replace(operator, kernel=longer, degrees=sums - operator.missing_loop, gathered=ones)
+    return operator.by(type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST)))
 
 
 def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
@@ -68,10 +69,7 @@ def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, r
     """
     wanted = rank + _spare(operator)
     pairs = fourier_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
-    while (
-        len(pairs.theta) < min(wanted, len(operator.points) - 1)
-        and operator.kernel.precision > FINEST_FOURIER
-    ):
+    while _drowned(operator, pairs, wanted):
         operator = _with_longer_series(operator)
         pairs = fourier_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
     spectrum = smooth_spectrum(operator, pairs, rank, solver="fourier")
@@ -84,12 +82,21 @@ def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     The iteration works on Ĝ: its eigenvectors are smooth, and where the degrees are large they are
     those of N to within (1 − ℓ)/d, which a Rayleigh–Ritz step on N then corrects.
     """
-    u0 = operator.null_vector
-    noise = operator.noise
+    wanted = rank + _spare(operator)
+    pairs = _krylov_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
+    while _drowned(operator, pairs, wanted):
+        operator = _with_longer_series(operator)
+        pairs = _krylov_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
+    spectrum = smooth_spectrum(operator, pairs, rank, solver="krylov")
+    return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
+
+
+def _krylov_pairs(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> SmoothPairs:
+    u0, noise = operator.null_vector, operator.noise
     found = krylov_eigenpairs(
         operator.smooth,
         len(u0),
-        rank + _spare(operator),
+        rank,
         deflate=u0,
         tolerance=lambda theta: np.maximum(min(tolerance, 1e-3) * theta, noise),
         random_state=random_state,
@@ -98,9 +105,13 @@ def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     theta, U = found.values[real], found.vectors[:, real]
     columns = np.hstack([np.ones((len(u0), 1)), U / (theta * np.sqrt(operator.degrees)[:, None])])
     sums = operator.kernel.gather(operator.points, columns)
-    pairs = SmoothPairs(theta, sums, np.full(len(theta), noise))
-    spectrum = smooth_spectrum(operator, pairs, rank, solver="krylov")
-    return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
+    return SmoothPairs(theta, sums, np.full(len(theta), noise))
+
+
+def _drowned(operator: KernelOperator, pairs: SmoothPairs, wanted: int) -> bool:
+    """Whether pairs are missing that a longer Fourier series may have."""
+    short = len(pairs.theta) < min(wanted, len(operator.points) - 1)
+    return short and isinstance(operator.kernel, FourierKernel) and operator.kernel.precision > FINEST_FOURIER
 
 
 def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
@@ -156,7 +167,9 @@ def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, n
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
     G = kernel.matrix(operator.points)
     np.fill_diagonal(G, 1 - operator.missing_loop)
-    operator = replace(operator, kernel=kernel, degrees=G.sum(axis=1), gathered=None)
+    operator = KernelOperator(
+        kernel, operator.points, G.sum(axis=1), operator.missing_loop, value_error=kernel.value_error
+    )
     scale = 1 / np.sqrt(operator.degrees)
     mu, U = dense_eigenpairs(scale[:, None] * G * scale, min(rank, n - 1), deflate=operator.null_vector)
     return operator, *_above_noise(operator, mu, U)

@@ -21,6 +21,23 @@ class KernelOperator:
     degrees: np.ndarray  # (n,)
     missing_loop: float  # 1 − ℓ
     gathered: np.ndarray | None = None  # Σ_j φ(x_j), where the kernel has summed it before
+    value_error: float = 0.0  # a bound on the error of one kernel value in the sums that the degrees are
+
+    def by(self, kernel: Kernel) -> KernelOperator:
+        """The same graph by another kernel, degrees included."""
+        ones = kernel.gather(self.points, np.ones((len(self.points), 1)))
+        degrees = kernel.evaluate(self.points, ones, 1)[:, 0] - self.missing_loop
+        return KernelOperator(kernel, self.points, degrees, self.missing_loop, ones, kernel.value_error)
+
+    @property
+    def degree_bound(self) -> float:
+        """n ε/(d − n ε), d the smallest degree, ε the ``value_error``: the largest relative error.
+
+        The kernel's own error counts as well: the vectors are divided by degrees that it evaluates.
+        """
+        error = len(self.points) * max(self.value_error, self.kernel.value_error)
+        least = float(self.degrees.min()) - error
+        return error / least if least > 0 else float("inf")
 
     @property
     def ones(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,9 @@ class Spectrum:
         1 − λ with all the digits that the solver has of it; by default 1 − ``values``.
     noise : (r,) array, optional
         What rounding and the approximation of the kernel may do to each value; zero where nothing is known.
-    degree_error : float
-        The largest relative error of a degree that was seen against the exact kernel.
+    degree_error, degree_bound : float
+        The largest relative error of a degree that was seen against the exact kernel, and the one that no
+        degree exceeds, by the error bound of the kernel map.
     reason : str
         Why this solver was chosen.
     """
@@ -53,6 +55,7 @@ class Spectrum:
     mu: np.ndarray = field(default_factory=lambda: np.zeros(0))
     noise: np.ndarray = field(default_factory=lambda: np.zeros(0))
     degree_error: float = 0.0
+    degree_bound: float = math.inf
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -133,6 +136,7 @@ class Spectrum:
             "solver": self.solver,
             "reason": self.reason,
             "degree_error": self.degree_error,
+            "degree_bound": self.degree_bound if math.isfinite(self.degree_bound) else None,
             "extension": None,
         }
         if self.extension is not None:
@@ -152,6 +156,7 @@ class Spectrum:
         if "null_vectors" in arrays:  # format 1
             basis = np.hstack([arrays["null_vectors"], arrays["vectors"]])
             return cls(basis, arrays["values"], arrays["residuals"], description["solver"], extension)
+        bound = description.get("degree_bound")
         return cls(
             arrays["basis"],
             arrays["values"],
@@ -161,6 +166,7 @@ class Spectrum:
             mu=arrays["mu"],
             noise=arrays["noise"],
             degree_error=description["degree_error"],
+            degree_bound=math.inf if bound is None else bound,
             reason=description["reason"],
         )
 
