@@ -48,7 +48,7 @@ SETTINGS = [
     ({"sigma": -2.5}, "sigma must be a positive, finite number. Got -2.5 instead."),
     ({"sigma": np.nan}, "sigma must be a positive, finite number. Got nan instead."),
     ({"sigma": np.inf}, "sigma must be a positive, finite number. Got inf instead."),
-    ({"sigma": "wide"}, "sigma must be a positive number or 'auto'. Got 'wide' instead."),
+    ({"sigma": "wide"}, "sigma must be a positive number, 'auto' or 'labels'. Got 'wide' instead."),
     ({"sigma": None}, "sigma must be a positive, finite number. Got None instead."),
     ({"rank": 0}, "rank must be a whole number, 1 or more. Got 0 instead."),
     ({"rank": -4}, "rank must be a whole number, 1 or more. Got -4 instead."),

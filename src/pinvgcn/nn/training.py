@@ -160,7 +160,7 @@ def _visits(
         return lambda epoch: everything
     sample = Sample(problem, labelled, size, seed)
     first = torch.arange(len(labelled), device=labelled.device)  # where a sample has the labelled nodes
-    return lambda epoch: FastNetwork(network, sample(epoch), first)
+    return lambda epoch: FastNetwork(network, sample(epoch), first, sampled=True)
 
 
 class Best:
