@@ -82,8 +82,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     learning_rate, weight_decay, epochs
         Its training; see ``TrainingSettings``.
     nodes_per_epoch : int, "auto" or None
-        How many of the unlabelled nodes an epoch visits, to stand for all of them; None for all, "auto" for
-        all while that is cheap and a sample beyond. Prediction always sums over all nodes.
+        How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
+        all, "auto" for all up to 32,768 and 4,096 of them beyond. Prediction always sums over all nodes.
     patience, held_out : int or None, float
         With a number of epochs as patience, the share ``held_out`` of each class's labels is not learned
         from, and training stops when the loss there has not fallen for so long; the best weights are kept.

@@ -182,12 +182,34 @@ class TestEndings:
 
         X = features(gaussian)
         stopped, short = network(gaussian, dropout=0.5), network(gaussian, dropout=0.5)
-        with pytest.warns(TrainingWarning, match="interrupted after 5 of 100 epochs"):
+        said = r"interrupted after 5 of 100 epochs: the model is that of the last epoch\.$"
+        with pytest.warns(TrainingWarning, match=said):
             losses = train(stopped, X, ROWS, TARGETS, TrainingSettings(epochs=100), on_epoch=stop)
         assert losses == train(short, X, ROWS, TARGETS, TrainingSettings(epochs=5))
         for a, b in zip(stopped.parameters(), short.parameters(), strict=True):
             assert torch.equal(a, b)
         assert not stopped.training
+
+    @pytest.mark.usefixtures("double")
+    def test_an_interrupt_keeps_the_best_at_held_out_labels(self, gaussian):
+        """The loss there rises from some check on: the weights of that check come back."""
+
+        def stop(epoch: int, loss: float) -> None:
+            if epoch == 134:
+                raise KeyboardInterrupt
+
+        X = features(gaussian)
+        held_out = Labels.of(torch.tensor([1, 5]), torch.tensor([0, 2]), 3)
+        settings = TrainingSettings(learning_rate=0.05, epochs=400, patience=400)
+        net = network(gaussian, seed=3)
+        with pytest.warns(TrainingWarning, match="after 135 of 400 epochs: .* the best at the held") as said:
+            train(net, X, ROWS, TARGETS, settings, held_out=held_out, on_epoch=stop)
+        best = int(str(said[0].message).split("that of epoch ")[1].split(",")[0])
+        assert best < 130
+        short = network(gaussian, seed=3)
+        train(short, X, ROWS, TARGETS, TrainingSettings(learning_rate=0.05, epochs=best))
+        for a, b in zip(net.parameters(), short.parameters(), strict=True):
+            assert torch.equal(a, b)
 
     def test_an_interrupt_before_the_first_epoch_goes_on(self, gaussian, monkeypatch):
         def interrupt(*_: object) -> None:
