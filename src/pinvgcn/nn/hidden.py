@@ -94,8 +94,9 @@ class _Hidden(torch.autograd.Function):
     """H = drop(ReLU(Σ_j A_j Θ_j + H′N + b)), S = Fᵀ diag(ω) H, and H at some rows.
 
     ReLU(sY) = s ReLU(Y) for s = 1/(1 − p), so that s multiplies the small Θ, N and b instead of H; and the
-    derivative of ReLU and dropout together is s where H > 0, so that no mask is kept. A chunk's sums are kept
-    apart until all are done: the result does not depend on how many chunks were worked on at a time.
+    derivative of ReLU and dropout together is s where H > 0, so that no mask is kept; nodes for which nothing
+    is drawn have s taken back in H and in the derivative. A chunk's sums are kept apart until all are done:
+    the result does not depend on how many chunks were worked on at a time.
     """
 
     @staticmethod
