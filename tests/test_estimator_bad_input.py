@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, PinvGCNError, SparseGraph
+from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, PinvGCNError, SparseGraph, estimator
 from pinvgcn.errors import (
     ColumnError,
     DataError,
@@ -17,6 +17,7 @@ from pinvgcn.errors import (
     RankWarning,
     TrainingError,
 )
+from pinvgcn.runs import fit_many
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -48,7 +49,7 @@ SETTINGS = [
     ({"sigma": -2.5}, "sigma must be a positive, finite number. Got -2.5 instead."),
     ({"sigma": np.nan}, "sigma must be a positive, finite number. Got nan instead."),
     ({"sigma": np.inf}, "sigma must be a positive, finite number. Got inf instead."),
-    ({"sigma": "wide"}, "sigma must be a positive number or 'auto'. Got 'wide' instead."),
+    ({"sigma": "wide"}, "sigma must be a positive number, 'auto' or 'labels'. Got 'wide' instead."),
     ({"sigma": None}, "sigma must be a positive, finite number. Got None instead."),
     ({"rank": 0}, "rank must be a whole number, 1 or more. Got 0 instead."),
     ({"rank": -4}, "rank must be a whole number, 1 or more. Got -4 instead."),
@@ -120,6 +121,38 @@ def test_settings_of_tables(settings, value):
     (name,) = settings
     assert message.startswith(f"{name} must be")
     assert f"Got {value} instead." in message
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"hidden": 0},
+        {"dropout": 2},
+        {"filters": "x"},
+        {"device": "nonsense"},
+        {"held_out": 1.5},
+        {"rank": 0},
+        {"tolerance": -1},
+        {"bins": 0},
+        {"missing": "drop"},
+        {"min_size": 0},
+        {"sigma": -1},
+        {"loops": -1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("graph", ["gaussian", "categorical"])
+def test_settings_are_checked_before_any_work(setting, graph, monkeypatch):
+    """Those of the other kind of graph too."""
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("the graph was made")
+
+    monkeypatch.setattr(estimator, "nodes_of", work)
+    (name,) = setting
+    assert refusal(ParameterError, X, Y, graph=graph, **setting).startswith(f"{name} must be ")
+    with pytest.raises(ParameterError, match=f"{name} must be "):
+        fit_many(PinvGCNClassifier(graph, **setting), X, [Y])
 
 
 @pytest.mark.parametrize("graph", ["gaussian", GaussianGraph(X, 1.0)], ids=["gaussian", "given"])
@@ -219,6 +252,7 @@ class TestSampleWeights:
             (np.where(Y == 0, -1.0, 1.0), "Got -1.0 instead"),
             (np.where(Y == 0, np.nan, 1.0), "Got nan instead"),
             (np.zeros(30), "positive at one labelled row at least. Got zeros only"),
+            (np.where(Y == 1, 0.0, 1.0), "labelled row whose weight is positive. Got none for 1; raise"),
             (["a"] * 30, "sample_weight must be numbers. Got could not convert string to float: 'a'"),
         ],
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +12,11 @@ import scipy.sparse as sp
 import torch
 from sklearn.datasets import make_blobs
 
-from pinvgcn import Hypergraph, PinvGCNClassifier, prepared
+from pinvgcn import Hypergraph, PinvGCNClassifier, estimator, prepared
 from pinvgcn.errors import DataError, ParameterError, TrainingWarning
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
+from pinvgcn.nn.nodewise import apply_layers
 from pinvgcn.runs import fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
@@ -78,6 +82,38 @@ class TestEqualRows:
         np.testing.assert_allclose(collapsed.transduction_proba_, every.transduction_proba_, atol=1e-8)
         again = every.predict_proba(frame, features=features)
         np.testing.assert_allclose(collapsed.predict_proba(frame, features=features), again, atol=1e-8)
+
+    @pytest.mark.parametrize("extra", [False, True])
+    def test_predicted_once_is_predicted_each(self, extra, monkeypatch):
+        """New rows: what each has alone, and no more rows computed than there are different ones."""
+        frame, labels = table()
+        new, _ = table(400, seed=1)
+        rng = np.random.default_rng(0)
+        features, others = (rng.integers(0, 2, (n, 1)) * 3.0 if extra else None for n in (150, 400))
+        model = quick("categorical").fit(frame, labels, features=features)
+        computed = []
+
+        def counted(layers, inputs, V):
+            computed.append(len(V))
+            return apply_layers(layers, inputs, V)
+
+        monkeypatch.setattr(estimator, "apply_layers", counted)
+        together = model.predict_proba(new, features=others)
+        whole = new if others is None else new.assign(extra=others)
+        assert computed == [len(whole.drop_duplicates())]
+        assert computed[0] < 40
+        for row in range(0, 400, 7):
+            some = None if others is None else others[row : row + 1]
+            alone = model.predict_proba(new.iloc[row : row + 1], features=some)
+            np.testing.assert_allclose(together[row], alone[0], rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(model.predict(new, features=others), together.argmax(axis=1))
+
+    def test_the_rows_of_fit(self):
+        frame, labels = table()
+        model = quick("categorical").fit(frame, labels)
+        np.testing.assert_allclose(model.predict_proba(frame), model.transduction_proba_, rtol=1e-13)
+        given = quick(Hypergraph.from_table(frame)).fit(None, labels)
+        np.testing.assert_allclose(given.predict_proba(None), given.transduction_proba_, rtol=1e-13)
 
     def test_they_are_computed_once(self):
         frame, labels = table()
@@ -165,6 +201,19 @@ class TestManyRuns:
         assert run.spectrum_ is model.spectrum_
         alone = quick(random_state=4).fit(X, self.LABELS[1])
         np.testing.assert_array_equal(run.transduction_proba_, alone.transduction_proba_)
+
+    def test_sigma_from_the_labels_of_each_run(self):
+        ys = self.LABELS[:2]
+        model = quick(sigma="labels", epochs=5)
+        for run, y in zip(fit_many(model, X, ys, random_states=[1, 2]), ys, strict=True):
+            alone = quick(sigma="labels", epochs=5, random_state=run.random_state).fit(X, y)
+            assert run.sigma_ == alone.sigma_
+            np.testing.assert_array_equal(run.transduction_proba_, alone.transduction_proba_)
+
+    def test_threads_are_put_back(self):
+        before = torch.get_num_threads()
+        fit_many(quick(epochs=2), X, self.LABELS, workers=2)
+        assert torch.get_num_threads() == before
 
     def test_none(self):
         assert fit_many(quick(), X, []) == []
@@ -278,6 +327,21 @@ class TestEnds:
         np.testing.assert_array_equal(
             model.transduction_proba_, quick(epochs=7).fit(X, FEW).transduction_proba_
         )
+
+    def test_a_key_press(self):
+        """The signal itself, at whatever place in training it comes."""
+        timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with pytest.warns(TrainingWarning, match="interrupted after .* of 10000000 epochs"):
+            model = quick(epochs=10_000_000).fit(X, FEW)
+        assert 0 < len(model.loss_curve_) == model.n_iter_
+        np.testing.assert_array_equal(model.predict(X), model.transduction_)
+        assert np.isfinite(model.transduction_proba_).all()
+
+    def test_patience_on_samples(self):
+        model = quick(epochs=2_000, patience=30, learning_rate=0.05, nodes_per_epoch=40).fit(X, FEW)
+        assert 30 < model.n_iter_ < 2_000
+        assert np.mean(model.transduction_ == TRUTH) > 0.9
 
     def test_verbose_shows_epochs_loss_and_time(self, capfd):
         loud = quick(verbose=True).fit(X, FEW)

@@ -10,6 +10,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 import torch
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -18,14 +19,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinvgcn.bandwidth import sigma_by_labels
-from pinvgcn.checks import as_sample_weight, check_choice, read_labels
+from pinvgcn.checks import (
+    as_sample_weight,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_non_negative,
+    check_positive,
+    read_labels,
+)
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError, TrainingError
-from pinvgcn.graphs import GaussianGraph
+from pinvgcn.graphs import GaussianGraph, TableEncoder
+from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
 from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
-from pinvgcn.nn.model import copy_weights
+from pinvgcn.nn.filters import parse_filters
+from pinvgcn.nn.model import copy_weights, hidden_widths
 from pinvgcn.nn.nodewise import apply_layers, fold
 from pinvgcn.nn.progress import progress
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
@@ -71,8 +82,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     learning_rate, weight_decay, epochs
         Its training; see ``TrainingSettings``.
     nodes_per_epoch : int, "auto" or None
-        How many of the unlabelled nodes an epoch visits, to stand for all of them; None for all, "auto" for
-        all while that is cheap and a sample beyond. Prediction always sums over all nodes.
+        How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
+        all, "auto" for all up to 32,768 and 4,096 of them beyond. Prediction always sums over all nodes.
     patience, held_out : int or None, float
         With a number of epochs as patience, the share ``held_out`` of each class's labels is not learned
         from, and training stops when the loss there has not fallen for so long; the best weights are kept.
@@ -272,12 +283,35 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if self._nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
         V, own = self._nodes.place(X, self.spectrum_)
-        extra = self._scaling.extra_like_in_fit(features, len(V))
-        return apply_layers(self._layers, self._scaling(own, extra), V)
+        inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
+        if not sp.issparse(inputs):
+            return apply_layers(self._layers, inputs, V)
+        first, inverse, _ = distinct_rows(inputs)  # of a table: equal rows have equal scores
+        return apply_layers(self._layers, inputs[first], V[first])[inverse]
 
     def _training_settings(self) -> TrainingSettings:
-        """The settings that can be checked before there are nodes."""
+        """Those of training; and all that need no nodes are checked, before there is work to lose.
+
+        Also those of the other kind of graph: a mistake in them is a mistake in what was meant.
+        """
+        if not isinstance(self.sigma, str):
+            check_positive("sigma", self.sigma)
+        elif self.sigma not in ("auto", "labels"):
+            raise ParameterError(
+                f"sigma must be a positive number, 'auto' or 'labels'. Got {self.sigma!r} instead."
+            )
+        check_non_negative("loops", self.loops)
+        TableEncoder(self.bins, missing=self.missing, min_size=self.min_size)
+        if self.rank is not None:
+            check_count("rank", self.rank)
+        if self.tolerance is not None:
+            check_positive("tolerance", self.tolerance)
         check_choice("scaling", self.scaling, SCALINGS)
+        parse_filters(self.filters)
+        hidden_widths(self.hidden)
+        check_fraction("dropout", self.dropout)
+        check_fraction("held_out", self.held_out)
+        self._device()
         return TrainingSettings(
             self.learning_rate, self.weight_decay, self.epochs, self.nodes_per_epoch, self.patience
         )
@@ -317,7 +351,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _by_labels(self) -> bool:
-        return isinstance(self.sigma, str) and self.sigma == "labels"
+        return isinstance(self.graph, str) and (self.graph, self.sigma) == ("gaussian", "labels")
 
     def _labels(self, y: Any, nodes: Nodes, sample_weight: Any = None) -> RowLabels:
         assert nodes.graph is not None

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from pinvgcn.graphs import Hypergraph
+from pinvgcn.graphs import GaussianGraph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import Basis, FilterBasis, Problem
@@ -74,6 +74,7 @@ class Prepared:
             like=torch.empty(0, device=device),
             weights=None if distinct is None else distinct.counts,
             ids=None if distinct is None else distinct.first,
+            places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
         )
         stages = {
             "graph": seconds + graph_done - started,
@@ -89,3 +90,9 @@ class Prepared:
     def of_all_rows(self, values: np.ndarray) -> np.ndarray:
         """Values of distinct nodes at every row of X."""
         return values if self.distinct is None else values[self.distinct.inverse]
+
+
+def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:
+    """The first eigenvectors, (m, 3) or fewer: close where nodes are closely joined."""
+    first = np.eye(basis.width)[:, spectrum.null_vectors.shape[1] :][:, :3]
+    return basis @ first if spectrum.rank else None

@@ -37,6 +37,13 @@ class RowLabels:
         if not (counts > 0).any():
             raise DataError("sample_weight must be positive at one labelled row at least. Got zeros only.")
         rows, counts = rows[counts > 0], counts[counts > 0]
+        learned = np.bincount(codes[rows], minlength=len(classes))
+        if not learned.all():
+            raise DataError(
+                "Every class needs a labelled row whose weight is positive. "
+                f"Got none for {classes[learned == 0].tolist()[0]!r}; raise its sample_weight or "
+                "class_weight, or mark its rows as unlabelled."
+            )
         return cls(classes, rows, codes[rows], counts)
 
     def take(self, some: np.ndarray) -> RowLabels:

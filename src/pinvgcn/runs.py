@@ -27,7 +27,8 @@ def fit_many(
 
     Graph, spectrum and the first layer's products are computed once; the runs are trained side by side, each
     in one thread. Masks and samples depend on a run's own seed alone, so that neither the other runs nor the
-    number of workers change a run.
+    number of workers change a run. With ``sigma="labels"`` every run has a spectrum of
+    its own: one fit after the other.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def fit_many(
     if not runs:
         return []
     model._training_settings()
+    if model._by_labels:  # every run has a σ of its own, and so a spectrum
+        return [run.fit(X, y, features=features) for run, y in zip(runs, ys, strict=True)]
     seeds = [run._seed() for run in runs]
     kept = model._kept_for(X, features)
     started = time.perf_counter()

@@ -39,10 +39,11 @@ def problem(net: PinvGCN, basis: Basis, X, **options) -> Problem:
     return Problem.of(basis, X, net.filter_basis, like=net.convs[0].bias.detach(), **options)
 
 
-def dense_scores(case, net, X, parts, p=0.0, omega=None, nodes=None) -> torch.Tensor:
+def dense_scores(case, net, X, parts, p=0.0, omega=None, nodes=None, sampled=False) -> torch.Tensor:
     """eq:neuralnetwork with matrices 𝒦^(k) of the nodes; with ω, sums Σ_j of 𝒦_ij h_j weigh each node by it.
 
-    𝒦^(k) = V diag(g_k) Vᵀ diag(ω) + c_k I: what a sample of nodes is taken to be.
+    𝒦^(k) = V diag(g_k) Vᵀ diag(ω) + c_k I: what a sample of nodes is taken to be. With ``sampled``, nodes
+    that are no rows enter the last sum by the mean over their masks, which is one.
     """
     basis, n = net.filter_basis, len(X)
     nodes = torch.arange(n) if nodes is None else nodes
@@ -61,7 +62,10 @@ def dense_scores(case, net, X, parts, p=0.0, omega=None, nodes=None) -> torch.Te
         if layer:
             H = torch.relu(H)
             if p:
-                H = H * keep_mask(nodes, H.shape[1], p, DropoutKey(*KEY, layer)) / (1 - p)
+                mask = keep_mask(nodes, H.shape[1], p, DropoutKey(*KEY, layer)) / (1 - p)
+                if sampled and layer == len(net.convs) - 1:
+                    mask[len(ROWS) :] = 1
+                H = H * mask
         if layer == 0 and omega is not None:  # the first layer's sums are known exactly, over all nodes
             whole = case.convolutions(parts)
             everything = torch.from_numpy(features(case, X.shape[1]))
@@ -141,13 +145,18 @@ class TestSomeNodes:
 
     @pytest.mark.parametrize("hidden", DEPTHS, ids=str)
     @pytest.mark.parametrize("inputs", [2, 40])
-    @pytest.mark.parametrize("p", [0.0, 0.5])
-    def test_scores_and_gradients(self, gaussian, hidden, inputs, p):
+    @pytest.mark.parametrize("p", [0.0, 0.3, 0.5])
+    @pytest.mark.parametrize("sampled", [False, True])
+    @pytest.mark.parametrize("chunk", [2, 5, 9])  # the labelled nodes fill more than one, or less
+    def test_scores_and_gradients(self, gaussian, hidden, inputs, p, sampled, chunk, monkeypatch):
+        monkeypatch.setattr(rows, "CHUNK", chunk)
+        monkeypatch.setattr(rows, "SMALLEST", chunk)
         net, X = network(gaussian, inputs=inputs, hidden=hidden, dropout=p), features(gaussian, inputs)
         whole = problem(net, Basis(gaussian.spectrum.basis), X)
-        fast = FastNetwork(net, whole.take(self.NODES, self.COUNTS), torch.arange(3))
+        some = whole.take(self.NODES, self.COUNTS)
+        fast = FastNetwork(net, some, torch.arange(3), sampled=sampled)
         parts = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-        expected = dense_scores(gaussian, net, X[self.NODES], parts, p, self.COUNTS, self.NODES)[:3]
+        expected = dense_scores(gaussian, net, X[self.NODES], parts, p, self.COUNTS, self.NODES, sampled)[:3]
         assert_same(gradients(net, fast(KEY)), gradients(net, expected))
 
     @pytest.mark.parametrize("hidden", DEPTHS, ids=str)

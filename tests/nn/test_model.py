@@ -87,6 +87,13 @@ def test_single_precision_is_close(gaussian):
     assert net(X).dtype == torch.float32
 
 
+def test_a_network_made_double_has_every_digit_of_the_basis(gaussian):
+    net = network(gaussian)
+    assert net.V.dtype == torch.float32
+    np.testing.assert_array_equal(net.double().V, gaussian.spectrum.basis)
+    assert net.float().V.dtype == torch.float32
+
+
 @pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.5])
 def test_dropout_sits_between_the_layers(components, p):

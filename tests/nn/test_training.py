@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -180,12 +182,34 @@ class TestEndings:
 
         X = features(gaussian)
         stopped, short = network(gaussian, dropout=0.5), network(gaussian, dropout=0.5)
-        with pytest.warns(TrainingWarning, match="interrupted after 5 of 100 epochs"):
+        said = r"interrupted after 5 of 100 epochs: the model is that of the last epoch\.$"
+        with pytest.warns(TrainingWarning, match=said):
             losses = train(stopped, X, ROWS, TARGETS, TrainingSettings(epochs=100), on_epoch=stop)
         assert losses == train(short, X, ROWS, TARGETS, TrainingSettings(epochs=5))
         for a, b in zip(stopped.parameters(), short.parameters(), strict=True):
             assert torch.equal(a, b)
         assert not stopped.training
+
+    @pytest.mark.usefixtures("double")
+    def test_an_interrupt_keeps_the_best_at_held_out_labels(self, gaussian):
+        """The loss there rises from some check on: the weights of that check come back."""
+
+        def stop(epoch: int, loss: float) -> None:
+            if epoch == 134:
+                raise KeyboardInterrupt
+
+        X = features(gaussian)
+        held_out = Labels.of(torch.tensor([1, 5]), torch.tensor([0, 2]), 3)
+        settings = TrainingSettings(learning_rate=0.05, epochs=400, patience=400)
+        net = network(gaussian, seed=3)
+        with pytest.warns(TrainingWarning, match="after 135 of 400 epochs: .* the best at the held") as said:
+            train(net, X, ROWS, TARGETS, settings, held_out=held_out, on_epoch=stop)
+        best = int(str(said[0].message).split("that of epoch ")[1].split(",")[0])
+        assert best < 130
+        short = network(gaussian, seed=3)
+        train(short, X, ROWS, TARGETS, TrainingSettings(learning_rate=0.05, epochs=best))
+        for a, b in zip(net.parameters(), short.parameters(), strict=True):
+            assert torch.equal(a, b)
 
     def test_an_interrupt_before_the_first_epoch_goes_on(self, gaussian, monkeypatch):
         def interrupt(*_: object) -> None:
@@ -233,12 +257,15 @@ class TestSample:
         )
         assert exact == asked == auto
 
+    @staticmethod
+    def problem(case, places=None) -> Problem:
+        net = network(case)
+        like = net.convs[0].bias.detach()
+        basis, X = Basis(case.spectrum.basis), features(case).numpy()
+        return Problem.of(basis, X, net.filter_basis, like=like, places=places)
+
     def test_every_node_comes_once_in_a_lap(self, gaussian):
-        net = network(gaussian)
-        basis = Basis(gaussian.spectrum.basis)
-        problem = Problem.of(
-            basis, features(gaussian).numpy(), net.filter_basis, like=net.convs[0].bias.detach()
-        )
+        problem = self.problem(gaussian)
         others = sorted(set(range(gaussian.n)) - set(ROWS.tolist()))  # 36 of them
         sample = Sample(problem, ROWS, 6, seed=1)
         laps = []
@@ -256,12 +283,56 @@ class TestSample:
         assert fresh(2).ids.tolist()[4:] == laps[0][12:18]
         assert Sample(problem, ROWS, 6, seed=2)(2).ids.tolist() != fresh(2).ids.tolist()
 
+    def test_one_node_of_each_group_of_neighbours(self, gaussian):
+        """36 nodes on a line, in groups of 5 and 4: each draw has one of each group, as often as its size."""
+        line = np.random.default_rng(0).permutation(gaussian.n)
+        problem = self.problem(gaussian, places=line[:, None].astype(float))
+        others = [node for node in np.argsort(line) if node not in ROWS]
+        bounds = [0, 4, 9, 13, 18, 22, 27, 31, 36]
+        groups = [others[a:b] for a, b in itertools.pairwise(bounds)]
+        sample = Sample(problem, ROWS, 8, seed=5)
+        seen = np.zeros(gaussian.n)
+        for epoch in range(4 * 300):
+            drawn = sample(epoch)
+            assert all(node in group for node, group in zip(drawn.ids[4:].tolist(), groups, strict=True))
+            assert drawn.weights.tolist() == [1.0] * 4 + [float(len(group)) for group in groups]
+            seen[drawn.ids] += 1
+        for group in groups:  # unbiased: all nodes of a group alike, within six standard deviations
+            share = 1 / len(group)
+            assert np.abs(seen[group] / 1200 - share).max() < 6 * np.sqrt(share * (1 - share) / 300)
+
+    def test_a_spread_sample_misses_less_of_a_smooth_sum(self, gaussian):
+        """Σ x over a line: groups of neighbours leave an error far below that of nodes drawn anywhere."""
+        x = np.random.default_rng(1).permutation(gaussian.n).astype(float)
+        errors = []
+        for places in (x[:, None], None):
+            sample = Sample(self.problem(gaussian, places=places), ROWS, 6, seed=0)
+            sums = [float(drawn.weights.numpy() @ x[drawn.ids]) for drawn in map(sample, range(600))]
+            assert np.mean(sums) == pytest.approx(x.sum(), rel=0.01)
+            errors.append(np.std(sums))
+        assert errors[0] < 0.3 * errors[1]
+
     def test_auto(self):
         assert resolve_sample("auto", ALL_NODES) is None
         assert resolve_sample("auto", ALL_NODES + 1) == SOME_NODES
         assert resolve_sample(None, 10**9) is None
         assert resolve_sample(50, 51) == 50
         assert resolve_sample(50, 50) is None
+
+    def test_what_is_drawn_has_no_dropout_at_the_nodes_that_stand_for_others(self, gaussian):
+        """At a learning rate too small to move anything: the loss of each epoch, from its formula."""
+        X, net = features(gaussian), network(gaussian, dropout=0.4)
+        settings = TrainingSettings(learning_rate=1e-30, weight_decay=0.0, epochs=3, nodes_per_epoch=9)
+        losses = train(net, X, ROWS, TARGETS, settings, seed=13)
+        sample = Sample(self.problem(gaussian), ROWS, 9, seed=13)
+        first, second = net.convs
+        hidden = torch.relu(first(X.float(), net.V))
+        for epoch, loss in enumerate(losses):
+            drawn = sample(epoch)
+            H, V = hidden[drawn.ids], net.V[drawn.ids]
+            H[:4] *= keep_mask(ROWS, 5, 0.4, DropoutKey(13, epoch, 1)) / 0.6
+            scores = second(H[:4], V[:4], V.T @ (drawn.weights[:, None] * H))
+            assert loss == pytest.approx(float(cross_entropy(scores).detach()), rel=1e-4)
 
     def test_labels_are_learned_from_samples(self, gaussian):
         net = network(gaussian, dropout=0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from pandas.util import hash_array
 
@@ -20,25 +21,23 @@ class Distinct(NamedTuple):
 def distinct_rows(matrix: Any) -> Distinct:
     """The distinct rows of a sparse matrix.
 
-    By sums of 64-bit hashes of each entry's column and value; that rows of equal sums are equal is checked.
+    By sums over a row's entries of hash(value) · hash(column), 64 bits long: one product with a vector. That
+    rows of equal sums are equal is checked.
     """
     A = sp.csr_array(matrix, dtype=np.float64)
-    A.sum_duplicates()
-    row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    salt = np.uint64(0)
+    if not A.has_canonical_format:
+        A = A.copy()  # it may share its arrays with ``matrix``
+        A.sum_duplicates()
+    n, width = A.shape
+    values = hash_array(A.data.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0, which no column changes
+    hashes = sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
+    columns = np.arange(1, width + 1, dtype=np.uint64)
     while True:
-        columns = hash_array(A.indices.astype(np.uint64) + salt)
-        entries = hash_array(A.data.view(np.uint64) ^ columns)
-        sums = np.zeros(A.shape[0], dtype=np.uint64)
-        np.add.at(sums, row, entries)
-        _, first, inverse, counts = np.unique(
-            sums, return_index=True, return_inverse=True, return_counts=True
-        )
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        found = Distinct(first[order], rank[inverse], counts[order].astype(np.float64))
-        again = A[found.first][found.inverse]
-        if np.array_equal(A.indptr, again.indptr) and (again != A).nnz == 0:
-            return found
-        salt += np.uint64(A.shape[1])
+        inverse, sums = pd.factorize(hashes @ hash_array(columns))
+        first = np.empty(len(sums), dtype=np.int64)
+        first[inverse[::-1]] = np.arange(n)[::-1]  # of several numbers for one place the last stays
+        again = A[first][inverse]
+        parts = ((A.indptr, again.indptr), (A.indices, again.indices), (A.data, again.data))
+        if all(np.array_equal(one, other) for one, other in parts):
+            return Distinct(first, inverse, np.bincount(inverse).astype(np.float64))
+        columns += np.uint64(width)

@@ -3,8 +3,9 @@
 ``filters.py`` is the paper's filter space, ``conv.py`` the graph convolution that it makes, and ``model.py``
 stacks convolutions into a classifier: the formulas. Training runs on their fast neighbours: ``problem.py`` is
 what stays as it is while the weights change (``basis.py`` and ``rows.py`` its matrices), ``hidden.py`` the
-hidden layers in chunks of nodes, ``sampling.py`` and ``dropout.py`` what is drawn, ``training.py`` the loop,
-``progress.py`` what is shown of it. ``nodewise.py`` is the trained network as a function of one node.
+hidden layers in chunks of nodes, ``sampling.py`` (along ``curve.py``) and ``dropout.py`` what is drawn,
+``training.py`` the loop, ``progress.py`` what is shown of it. ``nodewise.py`` is the trained network as a
+function of one node.
 """
 
 from pinvgcn.nn.basis import Basis

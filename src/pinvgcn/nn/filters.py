@@ -47,7 +47,7 @@ class FilterBasis:
     @classmethod
     def of(cls, spectrum: Spectrum, filters: Any = "three-part") -> FilterBasis:
         """The chosen functions on this spectrum."""
-        names, parts = _parse(filters)
+        names, parts = parse_filters(filters)
         return cls(names, parts, spectrum.values, spectrum.null_vectors.shape[1], spectrum.eigengap)
 
     def __len__(self) -> int:
@@ -75,7 +75,8 @@ class FilterBasis:
         return on_basis - self.high[:, None]
 
 
-def _parse(filters: Any) -> tuple[tuple[str, ...], np.ndarray]:
+def parse_filters(filters: Any) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names and (α, β, γ) of the chosen functions."""
     if isinstance(filters, str) and filters in FILTERS:
         chosen = FILTERS[filters]
         return tuple(chosen), np.array(list(chosen.values()), dtype=np.float64)

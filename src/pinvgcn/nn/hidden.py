@@ -29,15 +29,23 @@ class FastNetwork:
         The nodes whose scores are wanted, ascending, without repetition.
     run : callable
         ``map``, or one that works on several chunks at a time.
+    sampled : bool
+        The rows are the first nodes, and the others stand for more than themselves: what the last hidden
+        layer sums of these is the mean over their dropout, of which a few nodes would be a poor sample.
     """
 
-    def __init__(self, network: PinvGCN, problem: Problem, rows: Tensor, run: Map = map) -> None:
+    def __init__(
+        self, network: PinvGCN, problem: Problem, rows: Tensor, run: Map = map, *, sampled: bool = False
+    ) -> None:
         self.network, self.problem, self.rows, self.run = network, problem, rows, run
         *hidden, _ = network.layers
         self._F = problem.F.dense(rows)
         self._first = [] if hidden else [part.dense(rows) for part in problem.first]
         starts = torch.tensor([part.start for part in chunks(len(problem))] + [len(problem)])
         self._bounds = torch.searchsorted(rows.cpu(), starts).tolist()
+        self._dropped = [len(problem)] * len(hidden)
+        if sampled and hidden:
+            self._dropped[-1] = len(rows)
         self._hidden = [self._F.new_empty(len(problem), len(conv.bias)) for conv in hidden]
 
     def __call__(self, key: tuple[int, int] | None = None) -> Tensor:
@@ -51,11 +59,10 @@ class FastNetwork:
                 scores = scores + A @ theta
             return scores
         H, direct = None, None
-        for depth, out in enumerate(self._hidden, start=1):
+        for depth, (out, dropped) in enumerate(zip(self._hidden, self._dropped, strict=True), start=1):
             start = start_of(DropoutKey(*key, depth)) if key is not None and p else None
-            plan = _Plan(
-                inputs, problem.weighted, self.rows, self._bounds, problem.ids, p, start, self.run, out
-            )
+            nodes = self.rows, self._bounds, problem.ids
+            plan = _Plan(inputs, problem.weighted, *nodes, p, start, dropped, self.run, out)
             H, sums, at_rows = _Hidden.apply(plan, H, direct, layers[depth - 1].bias, *thetas)
             inputs, thetas = (problem.F,), [problem.spread(layers[depth].spectral(problem.gather(sums)))]
             direct = layers[depth].direct()
@@ -73,16 +80,23 @@ class _Plan:
     ids: Tensor
     p: float
     start: int | None  # of the sequence of random numbers that dropout draws from
+    dropped: int  # how many nodes, the first ones, it draws for; the others are their mean
     run: Map
     out: Tensor  # H, overwritten in every epoch
+
+    def split(self, Y: Tensor, chunk: slice) -> tuple[Tensor, Tensor]:
+        """The rows of a chunk for which dropout is drawn, and the others."""
+        mine = max(0, self.dropped - chunk.start)
+        return Y[:mine], Y[mine:]
 
 
 class _Hidden(torch.autograd.Function):
     """H = drop(ReLU(Σ_j A_j Θ_j + H′N + b)), S = Fᵀ diag(ω) H, and H at some rows.
 
     ReLU(sY) = s ReLU(Y) for s = 1/(1 − p), so that s multiplies the small Θ, N and b instead of H; and the
-    derivative of ReLU and dropout together is s where H > 0, so that no mask is kept. A chunk's sums are kept
-    apart until all are done: the result does not depend on how many chunks were worked on at a time.
+    derivative of ReLU and dropout together is s where H > 0, so that no mask is kept; nodes for which nothing
+    is drawn have s taken back in H and in the derivative. A chunk's sums are kept apart until all are done:
+    the result does not depend on how many chunks were worked on at a time.
     """
 
     @staticmethod
@@ -107,7 +121,10 @@ class _Hidden(torch.autograd.Function):
                 Y.addmm_(before[parts[c]], own)
             Y.clamp_min_(0)
             if plan.start is not None:
-                drop_(Y, plan.p, plan.start, plan.ids[parts[c]])
+                drawn, mean = plan.split(Y, parts[c])
+                if len(drawn):
+                    drop_(drawn, plan.p, plan.start, plan.ids[parts[c]][: len(drawn)])
+                mean *= 1 - plan.p
             plan.weighted.adjoint(c, Y, sums[c])
 
         list(plan.run(work, range(len(parts))))
@@ -136,6 +153,8 @@ class _Hidden(torch.autograd.Function):
                 mine = slice(plan.bounds[c], plan.bounds[c + 1])
                 G[plan.rows[mine] - parts[c].start] += d_rows[mine]
             G *= torch.sign(H[parts[c]])
+            if plan.start is not None:
+                plan.split(G, parts[c])[1].mul_(1 - plan.p)
             for A, d_theta in zip(plan.inputs, d_thetas, strict=True):
                 A.adjoint(c, G, d_theta[c])
             torch.sum(G, dim=0, out=d_bias[c])

@@ -50,8 +50,7 @@ class PinvGCN(nn.Module):
         super().__init__()
         self.filter_basis = FilterBasis.of(spectrum, filters)
         self.dropout = check_fraction("dropout", dropout)
-        between = [check_count("hidden", h) for h in (hidden if isinstance(hidden, Sequence) else [hidden])]
-        widths = [in_features, *between, n_classes]
+        widths = [in_features, *hidden_widths(hidden), n_classes]
         self.convs = nn.ModuleList(
             PinvConv(before, after, self.filter_basis, generator) for before, after in pairwise(widths)
         )
@@ -94,6 +93,11 @@ class PinvGCN(nn.Module):
                 H = dropout(torch.relu(H), self.dropout if self.training else 0.0, whose)
                 H = conv(H[some], self.V[some], self.V.T @ H)
         return H
+
+
+def hidden_widths(hidden: int | Sequence[int]) -> list[int]:
+    """The channels between layers, one number or several."""
+    return [check_count("hidden", h) for h in (hidden if isinstance(hidden, Sequence) else [hidden])]
 
 
 def copy_weights(

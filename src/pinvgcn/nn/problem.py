@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.conv import PinvConv
+from pinvgcn.nn.curve import along_curve
 from pinvgcn.nn.filters import FilterBasis
 from pinvgcn.nn.rows import DenseRows, Rows, SparseRows
 
@@ -35,6 +37,7 @@ class Problem:
     ratio: float | None  # ρ
     ids: Tensor  # (n,) the nodes' numbers, by which dropout knows them
     weights: Tensor | None  # ω: (n,)
+    places: np.ndarray | None = None  # (n, d), near each other where nodes are alike
 
     @classmethod
     def of(
@@ -46,6 +49,7 @@ class Problem:
         like: Tensor,
         weights: np.ndarray | None = None,
         ids: np.ndarray | None = None,
+        places: np.ndarray | None = None,
     ) -> Problem:
         """Prepare features X (n, N₀), dense or sparse, for training with tensors ``like`` this one.
 
@@ -81,10 +85,16 @@ class Problem:
             ratio,
             numbers,
             omega,
+            places,
         )
 
     def __len__(self) -> int:
         return self.F.shape[0]
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The nodes in an order that keeps neighbours together; as they come where no places are known."""
+        return np.arange(len(self)) if self.places is None else along_curve(self.places)
 
     def take(self, nodes: Tensor, counts: Tensor) -> Problem:
         """Some of the nodes, each of which stands for ``counts`` of them in sums."""
@@ -97,6 +107,7 @@ class Problem:
             first=tuple(F if part is self.F else part.take(nodes) for part in self.first),
             ids=self.ids[nodes],
             weights=omega,
+            places=None,
         )
 
     def first_coefficients(self, conv: PinvConv) -> Sequence[Tensor]:

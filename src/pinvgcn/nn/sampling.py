@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,28 +23,39 @@ def resolve_sample(nodes_per_epoch: int | str | None, others: int) -> int | None
 
 
 class Sample:
-    """C ≈ Σ_labelled v hᵀ + (n_u/s) Σ_sampled v hᵀ, unbiased, from s of the n_u unlabelled nodes.
+    """C ≈ Σ_labelled v hᵀ + Σ_g m_g v_g h_gᵀ, unbiased, with one node of each of s groups of m_g neighbours.
 
-    A permutation keyed by the seed is walked through, s nodes an epoch, and drawn anew when fewer than s are
-    left: no node comes a second time before the others have come. What an epoch visits depends on (seed,
-    epoch) alone.
+    The unlabelled nodes, in the order in which ``Problem.order`` has them, are cut into s pieces whose sizes
+    differ by one at most. Each is walked through in even strides from a place that is drawn, and drawn anew
+    when the smaller ones have been walked through: no node comes a second time before the others of its group
+    have come, but for the one by which a larger group is larger. What an epoch visits depends on seed and
+    epoch alone.
     """
 
     def __init__(self, problem: Problem, labelled: Tensor, size: int, seed: int) -> None:
-        self._problem, self._labelled = problem, labelled
-        self._size, self._seed = size, seed
-        unlabelled = torch.ones(len(problem), dtype=torch.bool, device=labelled.device)
-        unlabelled[labelled] = False
-        self._others = unlabelled.nonzero().squeeze(1)
-        self._lap, self._order = -1, self._others
-        self._counts = torch.ones(len(labelled) + size, device=labelled.device)
-        self._counts[len(labelled) :] = len(self._others) / size
+        self._problem, self._labelled, self._seed = problem, labelled, seed
+        unlabelled = np.ones(len(problem), dtype=bool)
+        unlabelled[labelled.cpu().numpy()] = False
+        self._others = problem.order[unlabelled[problem.order]]
+        bounds = np.arange(size + 1) * len(self._others) // size
+        self._starts, self._sizes = bounds[:-1], np.diff(bounds)
+        self._strides = np.where(self._sizes == bounds[1], _stride(bounds[1]), _stride(bounds[1] + 1))
+        self._lap, self._offsets = -1, self._starts
+        counts = np.concatenate([np.ones(len(labelled)), self._sizes])
+        self._counts = torch.from_numpy(counts).to(labelled.device, torch.get_default_dtype())
 
     def __call__(self, epoch: int) -> Problem:
         """The nodes of an epoch, the labelled ones first."""
-        lap, step = divmod(epoch, len(self._others) // self._size)
+        lap, step = divmod(epoch, int(self._sizes[0]))  # the first group is one of the smaller ones
         if lap != self._lap:
-            order = np.random.Generator(np.random.Philox([self._seed, lap])).permutation(len(self._others))
-            self._lap, self._order = lap, self._others[torch.from_numpy(order).to(self._others.device)]
-        drawn = self._order[step * self._size : (step + 1) * self._size]
-        return self._problem.take(torch.cat([self._labelled, drawn]), self._counts)
+            generator = np.random.Generator(np.random.Philox([self._seed, lap]))
+            self._lap, self._offsets = lap, generator.integers(0, self._sizes)
+        drawn = self._others[self._starts + (self._offsets + step * self._strides) % self._sizes]
+        nodes = torch.from_numpy(drawn).to(self._labelled.device)
+        return self._problem.take(torch.cat([self._labelled, nodes]), self._counts)
+
+
+def _stride(size: int) -> int:
+    """Near the golden section of a group, so that successive epochs see parts of it that lie far apart, and
+    without a common divisor, so that they see all of it."""
+    return next(stride for stride in range(round(0.382 * size), size + 1) if math.gcd(stride, size) == 1)

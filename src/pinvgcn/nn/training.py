@@ -140,8 +140,7 @@ def train(
             if not losses:
                 raise
             warnings.warn(
-                f"Training was interrupted after {len(losses)} of {settings.epochs} epochs: "
-                "the model is the best so far.",
+                f"Training was interrupted after {len(losses)} of {settings.epochs} epochs: {best}.",
                 TrainingWarning,
                 stacklevel=4,  # the caller of fit
             )
@@ -160,7 +159,7 @@ def _visits(
         return lambda epoch: everything
     sample = Sample(problem, labelled, size, seed)
     first = torch.arange(len(labelled), device=labelled.device)  # where a sample has the labelled nodes
-    return lambda epoch: FastNetwork(network, sample(epoch), first)
+    return lambda epoch: FastNetwork(network, sample(epoch), first, sampled=True)
 
 
 class Best:
@@ -180,6 +179,11 @@ class Best:
     def is_long_ago(self, epoch: int) -> bool:
         """Whether patience is at an end."""
         return self._patience is not None and epoch - self._epoch >= self._patience
+
+    def __str__(self) -> str:
+        if self._weights is None:
+            return "the model is that of the last epoch"
+        return f"the model is that of epoch {self._epoch + 1}, the best at the held-out labels"
 
     def restore(self) -> None:
         """Give the network its best weights back."""
