@@ -13,7 +13,7 @@ from pinvgcn import Hypergraph, PinvGCNClassifier, prepared
 from pinvgcn.errors import DataError, ParameterError, TrainingWarning
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
-from pinvgcn.runs import fit_many
+from pinvgcn.runs import SharedRows, fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
 FEW = np.where(np.arange(120) % 5 == 0, TRUTH, -1)
@@ -165,6 +165,16 @@ class TestManyRuns:
         assert run.spectrum_ is model.spectrum_
         alone = quick(random_state=4).fit(X, self.LABELS[1])
         np.testing.assert_array_equal(run.transduction_proba_, alone.transduction_proba_)
+
+    def test_shared_rows_fit_like_the_model_alone(self):
+        model = quick(warm_start=True)
+        rows = SharedRows(model, X)
+        for labels, seed in zip(self.LABELS, [5, 6, 7], strict=True):
+            run, alone = rows.fit(labels, random_state=seed), quick(random_state=seed).fit(X, labels)
+            np.testing.assert_array_equal(run.transduction_proba_, alone.transduction_proba_)
+            assert run.spectrum_ is rows.prepared.spectrum
+            assert run.timings_["training"] > rows.prepared.seconds["training"]
+        assert not hasattr(model, "classes_")
 
     def test_none(self):
         assert fit_many(quick(), X, []) == []

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.experiments.task import Answer, Kind, Method, Task
+from pinvgcn.experiments.task import Answer, Kind, Method, Prepared, Ready, Task
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,11 @@ class Majority:
     title: str = "Majority class"
     description: str = "Always answers the largest class, which it is told; the floor for everything else."
 
-    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+    def prepare(self, task: Task) -> Prepared:
+        """Nothing to set up."""
+        return Ready(task, self._answer)
+
+    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         """The largest class of the task, for every row."""
         start = time.perf_counter()
         codes = np.full(task.rows, int(np.argmax(task.class_sizes)))
@@ -46,7 +50,11 @@ class Supervised:
     description: str
     build: Callable[[Kind, int], Any]  # kind of data, seed -> an unfitted classifier
 
-    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+    def prepare(self, task: Task) -> Prepared:
+        """Nothing to set up."""
+        return Ready(task, self._answer)
+
+    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         """Fit on the labelled rows, predict every row."""
         known = labels != UNLABELLED
         model = self.build(task.kind, seed)
