@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinvgcn.experiments.baselines import BASELINES
+from pinvgcn.experiments.methods import BASELINES, plain_baselines
 from pinvgcn.experiments.task import Task
 
-LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees"]
+LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees", "random_forest", "support_vectors"]
+SPREADERS = ["label_spreading", "poisson"]
 
 
 @pytest.fixture
@@ -35,7 +36,8 @@ def few(task: Task, rows: list[int]) -> np.ndarray:
 
 
 def test_the_registry_names_its_methods() -> None:
-    assert list(BASELINES) == ["majority", *LEARNERS]
+    assert list(BASELINES) == ["majority", *LEARNERS, *SPREADERS]
+    assert [method.name for method in plain_baselines("table")] == [*LEARNERS, *SPREADERS]
     assert all(
         method.name == key and method.title and method.description for key, method in BASELINES.items()
     )

@@ -12,8 +12,8 @@ from sklearn.metrics import confusion_matrix as sklearn_confusion
 
 from pinvgcn.datasets import Split
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.experiments.baselines import BASELINES
 from pinvgcn.experiments.comparison import Score, compare, confusion_matrix
+from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Answer, Prepared, Ready, Task
 
 Y = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])

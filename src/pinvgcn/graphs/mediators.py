@@ -23,9 +23,9 @@ class Mediators:
 
         w_ij = w_iu = w_ju = w_e / (2|e| − 3)    for u ∈ e other than i and j,
 
-    from "HyperGCN" (Yadati et al., 2019), section 4.3, where i, j have the largest |x_i − x_j|; weights of
-    several hyperedges add up. With the given features, not those of a hidden layer, this is FastHyperGCN: one
-    graph for all of training. Hyperedges of one node join nothing.
+    from "HyperGCN" (Yadati et al., 2019), 9.7 of docs/maths.md, where i, j have the largest |x_i − x_j|; the
+    weights of several hyperedges add up. With the given features, not those of a hidden layer, this is
+    FastHyperGCN: one graph for all of training. Hyperedges of one node join nothing.
     """
 
     graph: Hypergraph
@@ -67,7 +67,9 @@ class Mediators:
         generator = as_generator(random_state)
         members = sp.csc_array(self.graph.incidence)
         n = self.graph.n_nodes
-        rows, columns, weights = [], [], []
+        rows: list[Any] = []
+        columns: list[Any] = []
+        weights: list[Any] = []
         for e, weight in enumerate(self.graph.weights):
             nodes = members.indices[members.indptr[e] : members.indptr[e + 1]]
             if len(nodes) < 2:

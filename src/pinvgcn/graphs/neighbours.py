@@ -44,28 +44,43 @@ def sharing_most(graph: Hypergraph, k: int) -> sp.csr_array:
     """
     n = graph.n_nodes
     _check_enough(n, k, "nodes")
-    H = sp.csr_array(graph.incidence, dtype=np.float32)
+    first, kind, counts = graph.distinct
+    many = counts.astype(np.int64)
+    members = np.argsort(kind, kind="stable")  # the nodes of each kind of row, one kind after the other
+    start = np.cumsum(many) - many
+    H = sp.csr_array(graph.incidence[first], dtype=np.float32)
     H.data[:] = 1
-    dense = H.toarray()
+    dense = H.toarray()  # (m, |E|)
     name = _names(graph)
+    enough = min(k + 1, len(first))  # kinds that hold k nodes beside the node itself
 
-    def rows(part: slice) -> tuple[np.ndarray, np.ndarray]:
-        count = H[part] @ dense.T  # (m, n), whole numbers: exact
-        own = np.arange(part.start, part.stop)
-        count[np.arange(len(own)), own] = -1
-        least = np.partition(count, n - k, axis=1)[:, n - k]
-        i, j = np.nonzero(count >= least[:, None])
-        order = np.lexsort((_mix(name[own[i]], name[j]), -count[i, j], i))
-        first = np.searchsorted(i, np.arange(len(own)))  # i is ascending, in this order too
-        chosen = order[(first[:, None] + np.arange(k)).ravel()]
-        return j[chosen], count[i[chosen], j[chosen]]
+    def rows(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Neighbours of all nodes of some kinds."""
+        shared = dense[part] @ dense.T  # whole numbers: exact
+        least = np.partition(shared, len(first) - enough, axis=1)[:, len(first) - enough]
+        a, b = np.nonzero(shared >= least[:, None])
+        order = np.lexsort((-shared[a, b], a))
+        a, b = a[order], b[order]
+        # of kinds in falling order, those that are as good as the one that makes k full
+        total = np.cumsum(many[b])
+        total -= np.concatenate([[0], total])[np.searchsorted(a, a)]
+        full = np.searchsorted(a * (n + 1) + total, np.arange(len(shared)) * (n + 1) + k + 1)
+        keep = shared[a, b] >= shared[a, b][full][a]
+        a, b = a[keep], b[keep]
+        # from kinds to nodes: every node of kind a meets every node of kind b
+        i, pair = _spread(start[a + part.start], many[a + part.start])
+        j, meeting = _spread(start[b[pair]], many[b[pair]])
+        i, j, count = members[i[meeting]], members[j], shared[a, b][pair[meeting]]
+        other = i != j
+        i, j, count = i[other], j[other], count[other]
+        order = np.lexsort((_mix(name[i], name[j]), -count, i))
+        i, j, count = i[order], j[order], count[order]
+        best = np.arange(len(i)) - np.searchsorted(i, i) < k
+        return i[best], j[best], count[best]
 
-    found = list(share_out(rows, ranges(n, max(1, ENTRIES // n))))
-    index, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    indptr = np.arange(n + 1, dtype=np.int64) * k
-    result = sp.csr_array((counts.astype(np.float64), index.astype(np.int32), indptr), shape=(n, n))
-    result.sort_indices()
-    return result
+    found = list(share_out(rows, ranges(len(first), max(1, ENTRIES // len(first)))))
+    i, j, shared = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return sp.csr_array((shared.astype(np.float64), (i, j)), shape=(n, n))
 
 
 def undirected(neighbours: sp.csr_array, *, sigma: float | None = None) -> sp.csr_array:
@@ -81,6 +96,12 @@ def _check_enough(n: int, k: int, noun: str) -> None:
     check_count("k", k)
     if k >= n:
         raise GraphError(f"k must be less than the number of {noun}, {n}. Got {k} instead; lower it.")
+
+
+def _spread(start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of all ranges start … start + length, and which range each is from."""
+    which = np.repeat(np.arange(len(length)), length)
+    return np.arange(len(which)) - (np.cumsum(length) - length - start)[which], which
 
 
 def _names(graph: Hypergraph) -> np.ndarray:

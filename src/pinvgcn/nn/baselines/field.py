@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from pinvgcn.nn.baselines.product import SparseProduct, as_tensor
+from pinvgcn.nn.baselines.product import Factor, SparseProduct, as_factor
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class Field:
     """The receptive field of some nodes: before each product with S, only the nodes that the next ones see.
 
     A convolution at a node needs its neighbours alone, so the loss at a few labelled nodes needs a network of
-    d products only d steps around them, and its gradient is the same as from all nodes.
+    d products only d steps around them, and its gradient is that of all nodes (9.9 of docs/maths.md).
     """
 
     nodes: tuple[Tensor, ...]  # (m_0,) … (m_d,): the rows of each product's input, and of the scores
     products: tuple[SparseProduct, ...]  # S from nodes[l] to nodes[l + 1]
     own: tuple[Any, ...]  # where nodes[l + 1] are among nodes[l]
-    X: Tensor  # (m_0, f)
-    SX: Tensor  # (m_0, f)
+    X: Factor  # (m_0, f)
+    SX: Factor  # (m_0, f)
 
 
 class GraphInputs:
@@ -36,25 +36,28 @@ class GraphInputs:
 
     def __init__(self, S: Any, features: Any, *, dtype: torch.dtype = torch.float32) -> None:
         self.S = sp.csr_array(S)
-        self.X = as_tensor(features, dtype)
-        self.SX = as_tensor(self.S @ (features if sp.issparse(features) else np.asarray(features)), dtype)
+        self.X = sp.csr_array(features) if sp.issparse(features) else np.asarray(features)
+        self.SX = self.S @ self.X
         self._dtype = dtype
-        self._whole: SparseProduct | None = None
+        self._whole: tuple[SparseProduct, Factor, Factor] | None = None
 
     @property
     def n_features(self) -> int:
         """f"""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def field(self, rows: Tensor | None, depth: int) -> Field:
         """What ``depth`` products need for the scores at these rows, or at all."""
         if rows is None:
             if self._whole is None:
-                self._whole = SparseProduct(self.S, self._dtype)
-            everything = torch.arange(len(self.X))
-            nodes = (everything,) * (depth + 1)
-            return Field(nodes, (self._whole,) * depth, (slice(None),) * depth, self.X, self.SX)
-        sets, products, own = [rows.numpy()], [], []
+                X, SX = (as_factor(matrix, self._dtype) for matrix in (self.X, self.SX))
+                self._whole = SparseProduct(self.S, self._dtype), X, SX
+            product, X, SX = self._whole
+            nodes = (torch.arange(self.S.shape[0]),) * (depth + 1)
+            return Field(nodes, (product,) * depth, (slice(None),) * depth, X, SX)
+        sets: list[np.ndarray] = [rows.numpy()]
+        products: list[SparseProduct] = []
+        own: list[Tensor] = []
         for _ in range(depth):
             part = self.S[sets[0]]
             needed = np.union1d(part.indices, sets[0])
@@ -62,4 +65,5 @@ class GraphInputs:
             own.insert(0, torch.from_numpy(np.searchsorted(needed, sets[0])))
             sets.insert(0, needed)
         nodes = tuple(torch.from_numpy(part.astype(np.int64)) for part in sets)
-        return Field(nodes, tuple(products), tuple(own), self.X[nodes[0]], self.SX[nodes[0]])
+        X, SX = (as_factor(matrix[sets[0]], self._dtype) for matrix in (self.X, self.SX))
+        return Field(nodes, tuple(products), tuple(own), X, SX)

@@ -14,8 +14,9 @@ from pinvgcn.nn.baselines.network import Network, geometric
 
 
 class GCN(Network):
-    """Y = S ReLU(S X W₁ + b₁) W₂ + b₂, from "Semi-Supervised Classification with Graph Convolutional Networks"
-    (Kipf and Welling, 2017), equation 9, with S = ``renormalised(A)``, or the diffusion of ``gdc.py``.
+    """Y = S ReLU(S X W₁ + b₁) W₂ + b₂, from "Semi-Supervised Classification with Graph Convolutional
+    Networks" (Kipf and Welling, 2017), 9.2 of docs/maths.md, with S = ``renormalised(A)``, or the diffusion
+    of ``gdc.py``.
 
     The layers are those of PyTorch Geometric; S X is not computed anew in each epoch.
     """
@@ -30,7 +31,7 @@ class GCN(Network):
         self.dropout = dropout
 
     def forward(self, field: Field, key: tuple[int, int] | None = None) -> Tensor:
-        H = torch.relu(self.conv1.lin(field.SX) + self.conv1.bias)
+        H = torch.relu(field.SX @ self.conv1.lin.weight.T + self.conv1.bias)
         H = self.drop(H, field.nodes[0], key)
         return field.products[0] @ self.conv2.lin(H) + self.conv2.bias
 

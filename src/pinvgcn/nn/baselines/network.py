@@ -15,6 +15,10 @@ from pinvgcn.nn.dropout import DropoutKey, drop_, start_of
 class Inputs(Protocol):
     """A graph and features, prepared for one kind of network."""
 
+    @property
+    def n_features(self) -> int:
+        """How many columns the features have."""
+
     def field(self, rows: Tensor | None, depth: int) -> Any:
         """What the network must see for the scores at these rows, or at all of them."""
 

@@ -47,6 +47,17 @@ class _Product(torch.autograd.Function):
         return ctx.adjoint @ gradients[0], None, None
 
 
+Factor = Tensor | SparseProduct  # what stands on the left of weights: A @ W
+SPARSE = 0.1  # the share of entries up to which a sparse product is faster
+
+
+def as_factor(matrix: Any, dtype: torch.dtype = torch.float32) -> Factor:
+    """Features, as they are multiplied fastest."""
+    if sp.issparse(matrix) and matrix.nnz <= SPARSE * matrix.shape[0] * matrix.shape[1]:
+        return SparseProduct(matrix, dtype)
+    return as_tensor(matrix, dtype)
+
+
 def as_tensor(matrix: Any, dtype: torch.dtype = torch.float32) -> Tensor:
     """Features, dense or sparse, as a dense tensor."""
     array = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)

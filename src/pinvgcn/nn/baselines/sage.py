@@ -14,9 +14,9 @@ from pinvgcn.nn.baselines.network import Network, geometric
 
 
 class GraphSAGE(Network):
-    """H' = ReLU(M H W + H W' + b), the last layer without ReLU, from "Inductive Representation Learning on Large
-    Graphs" (Hamilton, Ying and Leskovec, 2017), algorithm 1 with the mean aggregator, where (M H)_i is the
-    mean of the neighbours' rows, M = ``averaging(A)``.
+    """H' = ReLU(M H W + H V + b), the last layer without ReLU, from "Inductive Representation Learning on
+    Large Graphs" (Hamilton, Ying and Leskovec, 2017), 9.3 of docs/maths.md, where (M H)_i is the mean of the
+    neighbours' rows, M = ``averaging(A)``.
 
     All neighbours are used, none are sampled. The layers are those of PyTorch Geometric; M X is not computed
     anew in each epoch, and M is applied to the few class scores, not to the hidden rows.
@@ -32,7 +32,8 @@ class GraphSAGE(Network):
         self.dropout = dropout
 
     def forward(self, field: Field, key: tuple[int, int] | None = None) -> Tensor:
-        H = torch.relu(self.conv1.lin_l(field.SX) + self.conv1.lin_r(field.X))
+        near, own = self.conv1.lin_l, self.conv1.lin_r
+        H = torch.relu(field.SX @ near.weight.T + near.bias + field.X @ own.weight.T)
         H = self.drop(H, field.nodes[0], key)
         gathered = field.products[0] @ (H @ self.conv2.lin_l.weight.T)
         return gathered + self.conv2.lin_l.bias + self.conv2.lin_r(H[field.own[0]])

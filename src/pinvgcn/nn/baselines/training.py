@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from pinvgcn.checks import UNLABELLED, check_count
 from pinvgcn.errors import TrainingError
@@ -19,26 +21,31 @@ EPOCHS = 500
 
 
 def train_baseline(
-    build: Callable[[], Network], inputs: Inputs, labels: np.ndarray, *, seed: int = 0, epochs: int = EPOCHS
+    kind: Callable[[int, int], Network],
+    inputs: Inputs,
+    labels: np.ndarray,
+    n_classes: int,
+    *,
+    seed: int = 0,
+    epochs: int = EPOCHS,
 ) -> tuple[Network, list[float]]:
     """A network, its weights drawn with this seed and fitted to the labelled nodes; the loss of each epoch.
 
-    Adam on the mean cross entropy, with the paper's settings for all networks. ``labels`` (n,): codes from 0,
-    or -1. Only what the loss can see is computed (see ``field.py``).
+    Adam on the mean cross entropy, with the paper's settings for all. ``kind`` is a class of networks;
+    ``labels`` (n,) are codes from 0, or -1. Only what the loss can see is computed (see ``field.py``).
     """
     check_count("epochs", epochs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = build()
-    weights, biases = [], []
+        network = kind(inputs.n_features, n_classes)
+    weights: list[nn.Parameter] = []
+    biases: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
         (biases if "bias" in name else weights).append(parameter)
-    optimizer = torch.optim.Adam(
-        [{"params": weights, "weight_decay": WEIGHT_DECAY}, {"params": biases}], lr=LEARNING_RATE, fused=True
-    )
+    groups: list[dict[str, Any]] = [{"params": weights, "weight_decay": WEIGHT_DECAY}, {"params": biases}]
+    optimizer = torch.optim.Adam(groups, lr=LEARNING_RATE, fused=True)
     nodes = np.flatnonzero(labels != UNLABELLED)
-    classes = int(labels.max()) + 1
-    known = Labels.of(torch.from_numpy(nodes), torch.from_numpy(labels[nodes].astype(np.int64)), classes)
+    known = Labels.of(torch.from_numpy(nodes), torch.from_numpy(labels[nodes].astype(np.int64)), n_classes)
     field = inputs.field(known.nodes, network.depth)
     losses = []
     network.train()
