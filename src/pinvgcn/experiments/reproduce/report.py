@@ -1,0 +1,98 @@
+"""``report.md`` and ``report.html``: every table and figure, ours beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pinvgcn.experiments import page
+from pinvgcn.experiments.environment import package_version
+from pinvgcn.experiments.figures.drawing import standalone_svg
+from pinvgcn.experiments.files import prepare_folder, write_text
+from pinvgcn.experiments.reproduce.blocks import Block, Figure, Lines, Text
+from pinvgcn.experiments.reproduce.entry import distinct
+from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.results import Results
+
+TITLE = "The paper again, in numbers"
+LEAD = (
+    "Every table and figure of Alfke and Stoll, Pseudoinverse Graph Convolutional Networks (2021), "
+    "computed again and set beside the paper's own numbers. What differs by more than two standard errors "
+    "stands in bold."
+)
+
+
+def write_report(results: Results, folder: Path, experiments: Sequence[Experiment]) -> Path:
+    """Write both reports and the figures of the Markdown one; returns the path of the HTML one."""
+    sections = [(experiment.title, experiment.blocks(results)) for experiment in experiments]
+    sections = [
+        *sections,
+        ("What could not be run", _troubles(results, experiments)),
+        ("What it ran on", _surroundings(results)),
+    ]
+    for _, blocks in sections:
+        for block in blocks:
+            if isinstance(block, Figure):
+                prepare_folder(folder / "figures")
+                write_text(folder / "figures" / f"{block.name}.svg", standalone_svg(block.drawing))
+    write_text(folder / "report.md", _markdown(sections))
+    write_text(folder / "report.html", _html(sections))
+    return folder / "report.html"
+
+
+def _markdown(sections: Sequence[tuple[str, list[Block]]]) -> str:
+    parts = [f"# {TITLE}", LEAD]
+    for title, blocks in sections:
+        parts += [f"## {title}", *(block.markdown() for block in blocks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _html(sections: Sequence[tuple[str, list[Block]]]) -> str:
+    version = package_version("pinvgcn")
+    header = (
+        f'<header><p class="eyebrow">pinvgcn {escape(version)} · reproduce</p>'
+        f'<h1>{escape(TITLE)}</h1><p class="lead">{escape(LEAD)}</p></header>'
+    )
+    body = [header, *(page.section(title, *(block.html() for block in blocks)) for title, blocks in sections)]
+    return page.document(TITLE, body, generator=f"pinvgcn {version}", wide=True)
+
+
+def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
+    """Each failure in one line, with its reason."""
+    entries = distinct(entry for experiment in experiments for entry in experiment.entries())
+    lines = [f"{data}: no data. {message}" for data, message in (results.missing or {}).items()]
+    for entry, failure in results.failures(entries):
+        lines.append(
+            f"{entry.question.key}, {entry.method.title}: {failure['reason']}, {failure['message']}."
+        )
+    left = [entry for entry in entries if not results.summary(entry) and results.why_not(entry) == "not run"]
+    if left:
+        lines.append(f"{len(left)} of {len(entries)} rows and points were not asked for, and say “not run”.")
+    return [Lines(lines)] if lines else [Text("Everything ran.")]
+
+
+def _surroundings(results: Results) -> list[Block]:
+    """The sessions that the results come from: commands, versions, threads."""
+    sessions = [line for line in results.ledger.lines if line["kind"] == "session"]
+    if not sessions:
+        return [Text("Nothing has run yet.")]
+    places = dict.fromkeys(_place(session["environment"]) for session in sessions)
+    commands = dict.fromkeys(session["command"] for session in sessions)
+    runs = sum(line["kind"] == "run" for line in results.ledger.lines)
+    when = f"{sessions[0]['started'][:10]} to {sessions[-1]['started'][:10]}"
+    return [
+        Text(
+            f"{runs:,} runs in {len(sessions)} sessions, {when}. The seed of a run chooses its labels, too."
+        ),
+        Lines([*places, *commands]),
+    ]
+
+
+def _place(surroundings: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())
+    return (
+        f"{surroundings['system']}, {surroundings['processors']} processors, {surroundings['torch_threads']} "
+        f"threads, Python {surroundings['python']}; {versions}"
+    )
