@@ -47,6 +47,16 @@ def reproduce(
     )
     with runs_of() as (planned, show):
         outcome = job(request, out, show=show, planned=planned)
+    console = stdout()
+    for title, tally in outcome.tallies.items():
+        if tally.reported:
+            console.print(
+                f"{title}: {tally.computed} of the paper's {tally.reported} accuracies; {tally.within} "
+                "within two "
+                f"standard errors, {tally.better} better, {tally.worse} worse",
+                markup=False,
+                soft_wrap=True,
+            )
     if outcome.missing:
         err().print(f"note: without {', '.join(outcome.missing)}", markup=False, soft_wrap=True)
-    stdout().print(f"Report: {outcome.report}", markup=False, soft_wrap=True)
+    console.print(f"Report: {outcome.report}", markup=False, soft_wrap=True)

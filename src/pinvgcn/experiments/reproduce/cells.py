@@ -6,10 +6,9 @@ import math
 
 from pinvgcn.experiments.reproduce.blocks import Cell
 from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.paper import Reported
+from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.results import Results, Summary
 
-NOTEWORTHY = 2.0  # standard errors
 NONE = "–"
 
 CAPTION = (
@@ -49,7 +48,12 @@ def difference(summary: Summary | None, reported: Reported | None) -> Cell:
         return Cell("")
     errors = summary.against(reported)
     runs = f"{summary.runs} run{'s' if summary.runs > 1 else ''}"
-    return Cell(signed(errors), runs, strong=errors is not None and abs(errors) > NOTEWORTHY)
+    return Cell(signed(errors), runs, strong=noteworthy(errors))
+
+
+def noteworthy(errors: float | None) -> bool:
+    """Whether a difference in standard errors has to be explained."""
+    return errors is not None and abs(errors) > NOTEWORTHY
 
 
 def signed(errors: float | None) -> str:

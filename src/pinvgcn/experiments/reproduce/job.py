@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pinvgcn.experiments.files import prepare_folder
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
 from pinvgcn.experiments.reproduce.report import write_report
-from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Runner, Show
 
 RESULTS = "results.jsonl"
@@ -56,7 +56,7 @@ class Outcome:
     """Where the report is, and what could not be done."""
 
     report: Path
-    results: Results
+    tallies: dict[str, Tally]  # by the title of each experiment that was asked for
     missing: dict[str, str]
 
 
@@ -87,12 +87,9 @@ def reproduce(
         runner.describe(questions)
         runner.run(entries, request.seeds)
         results = Results(ledger, missing=runner.missing)
-    return Outcome(write_report(results, out, experiments), results, runner.missing)
-
-
-def families(experiment: str = ALL) -> Collection[str]:
-    """The methods that ``--methods`` knows."""
-    return list(dict.fromkeys(entry.family for entry in chosen_entries(chosen_experiments(experiment), None)))
+    shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
+    tallies = {experiment.title: results.tally(experiment.reported()) for experiment in experiments}
+    return Outcome(write_report(results, out, shown), tallies, runner.missing)
 
 
 def parse_methods(text: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+NOTEWORTHY = 2.0  # standard errors: differences beyond are explained
 RUNS = 100  # of which the paper's averages are made; "a few slow baselines" had 10, it does not say which
 
 

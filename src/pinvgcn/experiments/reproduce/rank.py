@@ -10,7 +10,7 @@ from pinvgcn.experiments.reproduce.blocks import Block, Figure, Text
 from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.paper import paper
+from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import Setting, pinv
 from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES
 from pinvgcn.experiments.reproduce.results import Results
@@ -51,6 +51,16 @@ def entries() -> list[Entry]:
     """Tables first, which are cheap; then the clouds, in both settings."""
     shown = sorted(LOOKS, key=lambda key: key[0] in CLOUDS)
     return [entry(data, rank, setting) for data, setting in shown for rank in ranks(data)]
+
+
+def reported() -> list[tuple[Entry, Reported]]:
+    """The points of the paper's curves, as accuracies, up to the largest rank."""
+    return [
+        (entry(data, int(rank)), Reported(100 - rate))
+        for data in (*TABLES, *CLOUDS)
+        for rank, rate in paper()["figure_rank"]["misclassification"][_name(data)]
+        if rank < LARGEST.get(data, math.inf)
+    ]
 
 
 def blocks(results: Results) -> list[Block]:
@@ -104,4 +114,4 @@ def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
     return Panel("Time", Scale("Rank r", "Time (s)", y_from=0), curves)
 
 
-RANK = Experiment("rank", "Rank dependency", entries, blocks)
+RANK = Experiment("rank", "Rank dependency", entries, blocks, reported=reported)

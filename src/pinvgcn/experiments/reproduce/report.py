@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pinvgcn.experiments import page
 from pinvgcn.experiments.environment import package_version
 from pinvgcn.experiments.figures.drawing import standalone_svg
 from pinvgcn.experiments.files import prepare_folder, write_text
-from pinvgcn.experiments.reproduce.blocks import Block, Figure, Lines, Text
+from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Lines, Table, Text
 from pinvgcn.experiments.reproduce.entry import distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.results import Results
@@ -26,7 +27,8 @@ LEAD = (
 
 def write_report(results: Results, folder: Path, experiments: Sequence[Experiment]) -> Path:
     """Write both reports and the figures of the Markdown one; returns the path of the HTML one."""
-    sections = [(experiment.title, experiment.blocks(results)) for experiment in experiments]
+    sections = [("In short", _in_short(results, experiments))]
+    sections += [(experiment.title, experiment.blocks(results)) for experiment in experiments]
     sections = [
         *sections,
         ("What could not be run", _troubles(results, experiments)),
@@ -57,6 +59,23 @@ def _html(sections: Sequence[tuple[str, list[Block]]]) -> str:
     )
     body = [header, *(page.section(title, *(block.html() for block in blocks)) for title, blocks in sections)]
     return page.document(TITLE, body, generator=f"pinvgcn {version}", wide=True)
+
+
+def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
+    """How many of the paper's accuracies came out, and how many did not."""
+    tallies = [(experiment.title, results.tally(experiment.reported())) for experiment in experiments]
+    rows = [
+        [Cell(title), *(Cell(str(count)) for count in astuple(tally))]
+        for title, tally in tallies
+        if tally.reported
+    ]
+    head = ["Part", "Accuracies in the paper", "Computed here", "Within two", "Better", "Worse"]
+    caption = (
+        "How many accuracies, of two runs or more, agree with the paper within two standard errors, are "
+        "better, or are worse. The same method in the same setting on the same data; what is corrected "
+        "here does not count."
+    )
+    return [Table(head, rows, caption)] if rows else []
 
 
 def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.paper import Reported, standard_errors
+from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported, standard_errors
 from pinvgcn.experiments.reproduce.question import Question
 
 
@@ -31,11 +31,21 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """How many of the paper's accuracies there are, were computed here, and how they compare."""
+
+    reported: int
+    computed: int
+    within: int  # two standard errors
+    better: int
+    worse: int
+
+
+@dataclass(frozen=True)
 class Results:
-    """A view of the ledger. Only ``families`` were asked for, where that is not None."""
+    """A view of the ledger."""
 
     ledger: Ledger
-    families: Collection[str] | None = None
     missing: dict[str, str] | None = None  # data that were not here
 
     def summary(self, entry: Entry) -> Summary | None:
@@ -53,6 +63,23 @@ class Results:
             # the median: the first set-up of a program also loads its libraries
             seconds=float(np.median(setups or [0.0]) + np.median(own)),
         )
+
+    def tally(self, reported: list[tuple[Entry, Reported]]) -> Tally:
+        """Of entries and what the paper reports for them."""
+        summaries = [(self.summary(entry), cell) for entry, cell in reported]
+        found = [summary.against(cell) for summary, cell in summaries if summary is not None]
+        errors = np.array([number for number in found if number is not None])
+        return Tally(
+            reported=len(reported),
+            computed=len(errors),
+            within=int((abs(errors) <= NOTEWORTHY).sum()),
+            better=int((errors > NOTEWORTHY).sum()),
+            worse=int((errors < -NOTEWORTHY).sum()),
+        )
+
+    def any_of(self, entries: Iterable[Entry]) -> bool:
+        """Whether a run of any of them has finished."""
+        return any(self.ledger.runs(*entry.key) for entry in entries)
 
     def why_not(self, entry: Entry) -> str:
         """Why there is no more of an entry, in a few words; empty where nothing is known to be wrong."""
