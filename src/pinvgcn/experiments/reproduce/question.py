@@ -6,6 +6,7 @@ A question is small, equal to itself in every process and in every file; ``load`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pinvgcn.datasets import Dataset, load_dataset
@@ -57,7 +58,7 @@ class Question:
 
     def load(self) -> Task:
         """Read the data and make the graph, where it is not a Gaussian one."""
-        dataset = load_dataset(self.data)
+        dataset = _dataset(self.data)
         return Task(
             name=self.data,
             title=self.title,
@@ -79,3 +80,9 @@ class Question:
         if self.regularization is None:
             return SparseGraph(dataset.adjacency, LOOPS)
         return citation_hypergraph(dataset.adjacency, dataset.X, regularization=self.regularization)
+
+
+@lru_cache(maxsize=4)
+def _dataset(name: str) -> Dataset:
+    """Read once, for all questions about it; the largest takes seconds."""
+    return load_dataset(name)

@@ -22,7 +22,7 @@ from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.question import Question
 from pinvgcn.experiments.task import Task
 
-KEPT = 2  # tasks in memory
+KEPT = 4  # tasks in memory
 ALLOCATOR = ("can't allocate memory", "not enough memory", "cannot allocate memory", "bad_alloc")
 
 
