@@ -56,6 +56,7 @@ class Scale:
     log_y: bool = False
     x_ticks: Sequence[float] | None = None
     y_from: float | None = None
+    y_range: tuple[float, float] | None = None  # widened where points lie outside
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,9 @@ def _scale(ax: Axes, scale: Scale) -> None:
     if scale.x_ticks is not None:
         ax.set_xticks(list(scale.x_ticks), [f"{tick:g}" for tick in scale.x_ticks])
         ax.xaxis.set_minor_locator(NullLocator())
+    if scale.y_range is not None:
+        low, high = ax.get_ylim()
+        ax.set_ylim(min(low, scale.y_range[0]), max(high, scale.y_range[1]))
     if scale.y_from is not None:
         ax.set_ylim(bottom=scale.y_from)
 

@@ -26,6 +26,7 @@ LOOKS: dict[tuple[str, Setting], Look] = {
     ("covertype45", "paper"): Look("Covertype45", PURPLE, "^"),
     ("covertype67", "paper"): Look("Covertype67", BLUE, "v"),
 }
+TICKS = (0, 25, 50, 75, 100, 125)
 MARKED = "largest rank that exists"
 
 
@@ -98,7 +99,7 @@ def _errors(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
         points = [(float(rank), 100 - summary.accuracy) for rank, summary in there]
         errors = [summary.sd / math.sqrt(summary.runs) for _, summary in there]
         curves.append(Curve(look, points, errors, [rank >= LARGEST.get(data, math.inf) for rank, _ in there]))
-    return Panel("Error", Scale("Rank r", "Misclassification rate (%)", log_y=True), curves)
+    return Panel("Error", Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=TICKS), curves)
 
 
 def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
@@ -111,7 +112,7 @@ def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
         points = [(float(rank), summary.seconds) for rank, summary in found if summary is not None]
         marked = [rank >= LARGEST.get(data, math.inf) for rank, _ in points]
         curves.append(Curve(look, points, [0.0] * len(points), marked))
-    return Panel("Time", Scale("Rank r", "Time (s)", y_from=0), curves)
+    return Panel("Time", Scale("Rank r", "Time (s)", x_ticks=TICKS, y_from=0), curves)
 
 
 RANK = Experiment("rank", "Rank dependency", entries, blocks, reported=reported)
