@@ -103,6 +103,15 @@ def test_in_short(written: Path) -> None:
     assert "| Hypergraphs | 24 | 1 | 0 | 1 | 0 |" in text
 
 
+def test_every_difference_is_listed_once_more(written: Path) -> None:
+    listed = (written / "report.md").read_text().split("## Every difference")[1].split("## What could not")[0]
+    rows = [line for line in listed.splitlines() if line.startswith("| Hypergraphs")]
+    assert rows == [
+        "| Hypergraphs: Mushroom, PinvGCN<br><sub>mushroom, 10 per class</sub> | 95.00 ± 1.63 | 91.38 ± 3.92 "
+        "| +4.0 | 4 |"
+    ]
+
+
 def test_both_forms_of_a_table() -> None:
     table = Table(["a|b", "c_d"], [[Cell("x*"), Cell("1", "<2", strong=True)]], "Which")
     assert table.markdown() == (
