@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.experiments.learned import mean_weights
 from pinvgcn.experiments.task import Answer, Kind, Prepared, Task
 
 GRAPHS: dict[Kind, str] = {"points": "gaussian", "table": "categorical"}
@@ -47,6 +48,17 @@ class PreparedPinv:
         """Graph, spectrum, and the part of training that does not depend on labels."""
         return dict(self.rows.prepared.seconds)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known about the spectrum."""
+        spectrum = self.rows.prepared.spectrum
+        return {
+            "solver": str(spectrum.solver),
+            "rank": int(spectrum.rank),
+            "components": int(spectrum.null_vectors.shape[1]),
+            "eigengap": round(float(spectrum.eigengap), 6),
+        }
+
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit on all rows and the few labels; the answer is the transduction."""
         start = time.perf_counter()
@@ -55,4 +67,6 @@ class PreparedPinv:
         training = float(model.timings_["training"] - self.rows.prepared.seconds["training"])
         # what fit spends outside of training (reading the labels) is not hidden
         seconds = {"training": training, "other": max(0.0, elapsed - training)}
-        return Answer(codes=np.asarray(model.transduction_), seconds=seconds, model=model)
+        weights = {part: round(size, 5) for part, size in mean_weights(model).items()}
+        codes = np.asarray(model.transduction_)
+        return Answer(codes=codes, seconds=seconds, model=model, facts={"weights": weights})

@@ -97,6 +97,7 @@ class Answer:
     codes: np.ndarray  # (n,)
     seconds: dict[str, float]
     model: Any = field(default=None, repr=False)
+    facts: dict[str, Any] = field(default_factory=dict)  # plain numbers about the model, to be kept
 
 
 class Prepared(Protocol):
@@ -115,7 +116,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """The key of the method in results."""
+        """The key of the method in results: what it is, then its settings, as in ``gcn k=10 sigma=100``."""
 
     @property
     def title(self) -> str:
