@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from pinvgcn.experiments.task import Task
 from pinvgcn.graphs import Hypergraph, SparseGraph
 
 RNG = np.random.default_rng(0)
-CLOUD = np.concatenate([RNG.normal(size=(30, 3)), RNG.normal(9, size=(30, 3))])
+CLOUD = np.concatenate([RNG.normal(size=(30, 3)), RNG.normal(size=(30, 3)) + np.array([9, -9, 0])])
 FRAME = pd.DataFrame(
     {f"column{c}": np.where(RNG.random(60) < 0.1, "w", np.repeat(["u", "v"], 30)) for c in range(6)}
 )
@@ -96,6 +97,13 @@ def test_names_tell_the_settings() -> None:
     }
     with pytest.raises(ParameterError, match=r"name must be.*Got 'GAT'"):
         paper_baseline("GAT")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equal_settings_are_one_method_in_every_process(name: str) -> None:
+    method = paper_baseline(name, knn=10)
+    assert method == paper_baseline(name, knn=10)
+    assert pickle.loads(pickle.dumps(method)) == method
 
 
 def test_what_networks_see() -> None:

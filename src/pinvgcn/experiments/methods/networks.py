@@ -40,14 +40,17 @@ class Trained:
     title: str
     description: str
     network: type[Network]
-    set_up: Callable[[Task], InputsOfSeed]  # the graph and the features; some draw lots with each run's seed
+    # the graph (of k neighbours, weights of width sigma) and the features; some draw lots with a run's seed
+    set_up: Callable[[Task, int | None, float | None], InputsOfSeed]
+    k: int | None = None
+    sigma: float | None = None
     epochs: int = 500
 
     def prepare(self, task: Task) -> Prepared:
         """Make the graph and the first layer's products."""
         self.network(1, len(task.class_names))  # fails at once where its layers are not installed
         start = time.perf_counter()
-        inputs = self.set_up(task)
+        inputs = self.set_up(task, self.k, self.sigma)
         return PreparedNetwork(
             self.network, inputs, len(task.class_names), self.epochs, {"graph": time.perf_counter() - start}
         )
@@ -76,71 +79,67 @@ class PreparedNetwork:
 
 def gcn(k: int | None = None, sigma: float | None = None) -> Trained:
     """GCN."""
-    return Trained(
-        *_called("gcn", "GCN", k, sigma),
-        "Averages over neighbours, twice.",
-        GCN,
-        lambda task: _always(GraphInputs(renormalised(adjacency(task, k, sigma)), features(task))),
-    )
+    name, title = _called("gcn", "GCN", k, sigma)
+    return Trained(name, title, "Averages over neighbours, twice.", GCN, _renormalised, k, sigma)
 
 
 def graph_sage(k: int | None = None) -> Trained:
     """GraphSAGE."""
-    return Trained(
-        *_called("graphsage", "GraphSAGE", k),
-        "Weighs a row and the mean of its neighbours apart, twice.",
-        GraphSAGE,
-        lambda task: _always(GraphInputs(averaging(adjacency(task, k)), features(task))),
-    )
+    name, title = _called("graphsage", "GraphSAGE", k)
+    what = "Weighs a row and the mean of its neighbours apart, twice."
+    return Trained(name, title, what, GraphSAGE, _averaging, k)
 
 
 def gdc(k: int | None = None) -> Trained:
     """GDC."""
-    return Trained(
-        *_called("gdc", "GDC", k),
-        "A GCN on the 64 nodes that a random walk from each node meets most.",
-        GCN,
-        lambda task: _always(GraphInputs(diffusion(adjacency(task, k)), features(task))),
-    )
+    name, title = _called("gdc", "GDC", k)
+    what = "A GCN on the 64 nodes that a random walk from each node meets most."
+    return Trained(name, title, what, GCN, _diffusion, k)
 
 
 def arma(k: int | None = None, sigma: float | None = None) -> Trained:
     """ARMA."""
-    return Trained(
-        *_called("arma", "ARMA", k, sigma),
-        "Repeats a filter with feedback, in three parallel stacks.",
-        ARMA,
-        lambda task: _always(GraphInputs(normalised(adjacency(task, k, sigma)), features(task))),
-    )
+    name, title = _called("arma", "ARMA", k, sigma)
+    what = "Repeats a filter with feedback, in three parallel stacks."
+    return Trained(name, title, what, ARMA, _normalised, k, sigma)
 
 
 def hgnn() -> Trained:
     """HGNN*."""
-    return Trained(
-        "hgnn",
-        "HGNN*",
-        "Averages over the rows that share values, twice; by factors, without a matrix of all pairs.",
-        HGNN,
-        lambda task: _always(HypergraphInputs(hypergraph(task), features(task))),
-    )
+    what = "Averages over the rows that share values, twice; by factors, without a matrix of all pairs."
+    return Trained("hgnn", "HGNN*", what, HGNN, _hypergraph)
 
 
 def hypergcn() -> Trained:
     """FastHyperGCN with mediators."""
+    what = "A GCN on the edges from the two most different rows of each value to all that share it."
+    return Trained("hypergcn", "FastHyperGCN", what, HyperGCN, _mediators)
 
-    def set_up(task: Task) -> InputsOfSeed:
-        X = features(task)
-        graph = hypergraph(task)
-        mediators = Mediators.of(graph, None if task.kind == "table" else X)
-        return lambda seed: GraphInputs(renormalised(mediators.adjacency(seed)), X)
 
-    return Trained(
-        "hypergcn",
-        "FastHyperGCN",
-        "A GCN on the edges from the two most different rows of each value to all that share it.",
-        HyperGCN,
-        set_up,
-    )
+def _renormalised(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(renormalised(adjacency(task, k, sigma)), features(task)))
+
+
+def _averaging(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(averaging(adjacency(task, k)), features(task)))
+
+
+def _diffusion(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(diffusion(adjacency(task, k)), features(task)))
+
+
+def _normalised(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(normalised(adjacency(task, k, sigma)), features(task)))
+
+
+def _hypergraph(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(HypergraphInputs(hypergraph(task), features(task)))
+
+
+def _mediators(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    X = features(task)
+    found = Mediators.of(hypergraph(task), None if task.kind == "table" else X)
+    return lambda seed: GraphInputs(renormalised(found.adjacency(seed)), X)
 
 
 def _always(inputs: Inputs) -> InputsOfSeed:

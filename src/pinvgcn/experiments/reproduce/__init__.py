@@ -4,7 +4,7 @@ In the order in which data flows:
 
 - ``paper``: the paper's numbers (``paper.json``), and the difference of two means in standard errors
 - ``question``: a data set and the labels that are seen of it, by name; ``citation_hypergraph``
-- ``pinv``, ``others``: the methods, by the settings that the tables have
+- ``pinv``: the method, by the settings that the tables have
 - ``entry``: one line of work, a method that answers a question for many seeds
 - ``ledger``: the file of results, a JSON line for each thing that happened
 - ``statistics``, ``work``, ``runner``: the process that does the work, within a budget

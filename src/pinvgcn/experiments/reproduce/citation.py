@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pinvgcn.experiments.methods import network_baselines
 from pinvgcn.experiments.reproduce import regularization
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
 from pinvgcn.experiments.reproduce.cells import NONE, noteworthy, signed, spread
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.others import network_baselines
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import NETWORKS, TITLES, Question

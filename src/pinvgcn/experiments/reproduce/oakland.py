@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
 from pinvgcn.experiments.reproduce.cells import CAPTION, NONE, compared
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.others import paper_baseline, plain_baselines
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import Setting, pinv
 from pinvgcn.experiments.reproduce.question import CLOUDS, TITLES, Question

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
+from pinvgcn.experiments.methods import paper_baseline
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
 from pinvgcn.experiments.reproduce.cells import NONE, noteworthy, signed
 from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.others import paper_baseline
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import TABLES, TITLES, Question
