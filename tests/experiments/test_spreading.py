@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from pinvgcn.errors import TrainingError
 from pinvgcn.experiments.methods import BASELINES, poisson
-from pinvgcn.experiments.methods.poisson import poisson_learning, self_tuned, solve_laplacian
+from pinvgcn.experiments.methods.poisson import Factorised, Iterated, Solver, poisson_learning, self_tuned
 from pinvgcn.experiments.methods.spreading import PreparedSpreading
 from pinvgcn.experiments.task import Task
 from pinvgcn.graphs import nearest_points
@@ -35,23 +34,24 @@ def test_weights_of_points() -> None:
     np.testing.assert_allclose(W.toarray(), dense + dense.T, atol=1e-14)
 
 
-def test_the_equation_is_solved() -> None:
-    pieces, piece = connected_components(W, directed=False)
-    assert pieces == 2
-    F = RNG.normal(size=(60, 3))
-    for c in range(pieces):
-        F[piece == c] -= F[piece == c].mean(axis=0)
-    u = solve_laplacian(W, F, piece, tolerance=1e-12)
+@pytest.mark.parametrize("solver", [Factorised(W), Iterated(W, tolerance=1e-12)], ids=["factors", "rounds"])
+def test_the_equation_is_solved(solver: Solver) -> None:
+    assert solver.pieces == 2
+    F = np.random.default_rng(1).normal(size=(60, 3))
+    for c in range(2):
+        F[solver.piece == c] -= F[solver.piece == c].mean(axis=0)
+    u = solver.solve(F)
     d = np.asarray(W.sum(axis=1)).ravel()
     expected = np.linalg.pinv(np.diag(d) - W.toarray()) @ F
-    for c in range(pieces):  # the pseudoinverse has mean zero; ours has mean zero by degrees
-        own = piece == c
+    for c in range(2):  # the pseudoinverse has mean zero; ours has mean zero by degrees
+        own = solver.piece == c
         expected[own] -= d[own] @ expected[own] / d[own].sum()
         np.testing.assert_allclose(d[own] @ u[own], 0, atol=1e-10)
     np.testing.assert_allclose(u, expected, atol=1e-9)
 
 
-def test_classes_by_the_dense_formula() -> None:
+@pytest.mark.parametrize("kind", [Factorised, Iterated])
+def test_classes_by_the_dense_formula(kind: type[Solver]) -> None:
     A = self_tuned(nearest_points(POINTS[:35], 5))
     labels = few(35, {0: 0, 4: 0, 9: 1, 20: 2})
     d = np.asarray(A.sum(axis=1)).ravel()
@@ -60,18 +60,19 @@ def test_classes_by_the_dense_formula() -> None:
     F[known] = np.eye(3)[labels[known]] - np.eye(3)[labels[known]].mean(axis=0)
     u = np.linalg.pinv(np.diag(d) - A.toarray()) @ F
     u -= d @ u / d.sum()
-    np.testing.assert_array_equal(poisson_learning(A, labels, 3), u.argmax(axis=1))
+    np.testing.assert_array_equal(poisson_learning(kind(A), labels, 3), u.argmax(axis=1))
     priors = np.array([0.1, 0.2, 0.7])
     weighted = (u * priors / np.array([0.5, 0.25, 0.25])).argmax(axis=1)
-    np.testing.assert_array_equal(poisson_learning(A, labels, 3, priors=priors), weighted)
+    np.testing.assert_array_equal(poisson_learning(kind(A), labels, 3, priors=priors), weighted)
     assert (weighted != u.argmax(axis=1)).any()
 
 
-def test_pieces_with_labels_of_one_class_or_of_none() -> None:
+@pytest.mark.parametrize("kind", [Factorised, Iterated])
+def test_pieces_with_labels_of_one_class_or_of_none(kind: type[Solver]) -> None:
     clique = np.ones((4, 4)) - np.eye(4)
     A = sp.csr_array(sp.block_diag([clique, clique, clique, np.zeros((1, 1))]))
     labels = few(13, {0: 2, 4: 0, 7: 1, 5: 0})
-    codes = poisson_learning(A, labels, 3)
+    codes = poisson_learning(kind(A), labels, 3)
     np.testing.assert_array_equal(codes[:4], 2)
     np.testing.assert_array_equal(codes[[4, 5, 7]], [0, 0, 1])
     np.testing.assert_array_equal(codes[8:], 0)  # the class with most labels
@@ -80,7 +81,7 @@ def test_pieces_with_labels_of_one_class_or_of_none() -> None:
 def test_an_equation_that_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poisson, "ROUNDS", 2)
     with pytest.raises(TrainingError, match="not solved to 1e-06 in 2 rounds"):
-        poisson_learning(W, few(60, {0: 0, 5: 1, 40: 0, 41: 1}), 2)
+        poisson_learning(Iterated(W), few(60, {0: 0, 5: 1, 40: 0, 41: 1}), 2)
 
 
 def test_label_spreading_is_its_closed_form() -> None:
@@ -101,7 +102,7 @@ def test_label_spreading_is_its_closed_form() -> None:
 def test_points_and_tables(name: str) -> None:
     points = Task("p", "P", "points", POINTS, (np.arange(60) >= 35).astype(int), ("a", "b"), 1)
     prepared = BASELINES[name].prepare(points)
-    assert set(prepared.seconds) == {"graph"}
+    assert prepared.seconds["graph"] > 0
     answer = prepared.answer(few(60, {0: 0, 50: 1}), 0)
     np.testing.assert_array_equal(answer.codes, points.y)
     frame = pd.DataFrame({f"column{c}": [*"uuuuuuuuuuuu", *"vvvvvvvvvvvv"] for c in range(3)})
