@@ -17,7 +17,7 @@ from pinvgcn.errors import DataError, ParameterError, TrainingWarning
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.runs import fit_many
+from pinvgcn.runs import SharedRows, fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
 FEW = np.where(np.arange(120) % 5 == 0, TRUTH, -1)
@@ -186,6 +186,8 @@ class TestManyRuns:
             assert run.n_features_in_ == 3
             assert run.spectrum_ is runs[0].spectrum_
         assert not hasattr(model, "classes_")
+        with pytest.raises(ParameterError, match="sigma must be a number or 'auto'"):
+            SharedRows(quick(sigma="labels"), X)
 
     def test_tables(self):
         frame, _ = table()
@@ -214,6 +216,16 @@ class TestManyRuns:
         before = torch.get_num_threads()
         fit_many(quick(epochs=2), X, self.LABELS, workers=2)
         assert torch.get_num_threads() == before
+
+    def test_shared_rows_fit_like_the_model_alone(self):
+        model = quick(warm_start=True)
+        rows = SharedRows(model, X)
+        for labels, seed in zip(self.LABELS, [5, 6, 7], strict=True):
+            run, alone = rows.fit(labels, random_state=seed), quick(random_state=seed).fit(X, labels)
+            np.testing.assert_array_equal(run.transduction_proba_, alone.transduction_proba_)
+            assert run.spectrum_ is rows.prepared.spectrum
+            assert run.timings_["training"] > rows.prepared.seconds["training"]
+        assert not hasattr(model, "classes_")
 
     def test_none(self):
         assert fit_many(quick(), X, []) == []

@@ -141,8 +141,14 @@ class GraphNodes(Nodes):
         return {"sparse": sp.issparse(self.features)}
 
 
-def _given_features(X: Any, n: int) -> np.ndarray:
-    features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X")
+def _given_features(X: Any, n: int) -> Any:
+    """Features as numbers, one row a node. Sparse ones, such as the words of papers, stay sparse."""
+    if sp.issparse(X) and X.nnz:
+        features = sp.csr_array(X)
+        entries = as_matrix(features.data[:, None], "X").ravel()
+        features = sp.csr_array((entries, features.indices, features.indptr), shape=features.shape)
+    else:
+        features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X")
     check_rows(features, n, "X", "nodes of the graph (a graph that was given classifies its own nodes only)")
     return features
 

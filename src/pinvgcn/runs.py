@@ -12,6 +12,36 @@ import torch
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.prepared import Prepared
+
+
+class SharedRows:
+    """Rows on which a model is fitted again and again: graph, spectrum and first products are made once.
+
+    ``prepared.seconds`` is what that took. The model is not changed; of its settings ``verbose`` and
+    ``warm_start`` have no place here.
+    """
+
+    def __init__(self, model: PinvGCNClassifier, X: Any, *, features: Any = None) -> None:
+        model._training_settings()
+        if model._by_labels:
+            raise ParameterError(
+                "sigma must be a number or 'auto' where runs share one spectrum. Got 'labels' instead."
+            )
+        self.settings = model.get_params(deep=False) | {"verbose": False, "warm_start": False}
+        self.X = X
+        started = time.perf_counter()
+        first = type(model)(**self.settings)
+        nodes = first._nodes_for(X)
+        self.prepared: Prepared = first._prepare(nodes, features, time.perf_counter() - started)
+        self._model = type(model)
+
+    def fit(self, y: Any, *, random_state: Any = 0) -> PinvGCNClassifier:
+        """A fitted copy of the model: what ``fit(X, y)`` would give."""
+        run = self._model(**self.settings | {"random_state": random_state})
+        run._remember_columns(self.X)
+        run._learn(self.prepared, run._labels(y, self.prepared.nodes), run._seed(), warm=False)
+        return run
 
 
 def fit_many(
@@ -27,8 +57,8 @@ def fit_many(
 
     Graph, spectrum and the first layer's products are computed once; the runs are trained side by side, each
     in one thread. Masks and samples depend on a run's own seed alone, so that neither the other runs nor the
-    number of workers change a run. With ``sigma="labels"`` every run has a spectrum of
-    its own: one fit after the other.
+    number of workers change a run. With ``sigma="labels"`` every run has a spectrum of its own: one fit after
+    the other.
 
     Parameters
     ----------

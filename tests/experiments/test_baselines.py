@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinvgcn.experiments.baselines import BASELINES
+from pinvgcn.experiments.methods import BASELINES, plain_baselines
 from pinvgcn.experiments.task import Task
 
-LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees"]
+LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees", "random_forest", "support_vectors"]
+SPREADERS = ["label_spreading", "poisson"]
 
 
 @pytest.fixture
@@ -35,7 +36,8 @@ def few(task: Task, rows: list[int]) -> np.ndarray:
 
 
 def test_the_registry_names_its_methods() -> None:
-    assert list(BASELINES) == ["majority", *LEARNERS]
+    assert list(BASELINES) == ["majority", *LEARNERS, *SPREADERS]
+    assert [method.name for method in plain_baselines("table")] == [*LEARNERS, *SPREADERS]
     assert all(
         method.name == key and method.title and method.description for key, method in BASELINES.items()
     )
@@ -43,14 +45,14 @@ def test_the_registry_names_its_methods() -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_points_in_two_clusters(name: str, corners: Task) -> None:
-    answer = BASELINES[name].answer(corners, few(corners, [0, 1, 30, 31]), seed=0)
+    answer = BASELINES[name].prepare(corners).answer(few(corners, [0, 1, 30, 31]), seed=0)
     np.testing.assert_array_equal(answer.codes, corners.y)
     assert set(answer.seconds) == {"fit", "predict"}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_table_with_a_value_that_no_label_has(name: str, table: Task) -> None:
-    answer = BASELINES[name].answer(table, few(table, [0, 1, 2, 3, 4, 5, 6, 7]), seed=0)
+    answer = BASELINES[name].prepare(table).answer(few(table, [0, 1, 2, 3, 4, 5, 6, 7]), seed=0)
     np.testing.assert_array_equal(answer.codes, table.y)
 
 
@@ -58,17 +60,17 @@ def test_the_nearest_neighbour_measures_in_metres() -> None:
     # with the axes scaled apart, the point at height 3 would go to the label at height 4
     points = np.array([[0.0, 0, 0], [100, 0, 4], [3, 0, 3], [90, 0, 0]])
     task = Task("t", "T", "points", points, np.array([0, 1, 0, 1]), ("a", "b"), 1)
-    answer = BASELINES["nearest_neighbour"].answer(task, np.array([0, 1, -1, -1]), seed=0)
+    answer = BASELINES["nearest_neighbour"].prepare(task).answer(np.array([0, 1, -1, -1]), seed=0)
     np.testing.assert_array_equal(answer.codes, [0, 1, 0, 1])
 
 
 def test_the_majority_is_the_largest_class_not_the_first() -> None:
     task = Task("t", "T", "points", np.zeros((5, 3)), np.array([0, 2, 2, 2, 1]), ("a", "b", "c"), 1)
-    answer = BASELINES["majority"].answer(task, np.array([0, 2, -1, -1, 1]), seed=0)
+    answer = BASELINES["majority"].prepare(task).answer(np.array([0, 2, -1, -1, 1]), seed=0)
     np.testing.assert_array_equal(answer.codes, [2] * 5)
 
 
 def test_equal_seeds_give_equal_trees(corners: Task) -> None:
     labels = few(corners, [0, 1, 30, 31])
-    first, second = (BASELINES["extra_trees"].answer(corners, labels, seed=3) for _ in range(2))
+    first, second = (BASELINES["extra_trees"].prepare(corners).answer(labels, seed=3) for _ in range(2))
     np.testing.assert_array_equal(first.model.predict_proba(corners.X), second.model.predict_proba(corners.X))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.metrics import confusion_matrix as sklearn_confusion
 
+from pinvgcn.datasets import Split
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.experiments.baselines import BASELINES
 from pinvgcn.experiments.comparison import Score, compare, confusion_matrix
-from pinvgcn.experiments.task import Answer, Task
+from pinvgcn.experiments.methods import BASELINES
+from pinvgcn.experiments.task import Answer, Prepared, Ready, Task
 
 Y = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])
 
@@ -32,6 +33,9 @@ class Says:
     title: str = "Says"
     description: str = "Has an opinion."
     warning: str = ""
+
+    def prepare(self, task: Task) -> Prepared:
+        return Ready(task, self.answer)
 
     def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         if self.warning:
@@ -155,3 +159,27 @@ def test_bad_settings(settings: dict) -> None:
 def test_more_labels_than_a_class_has_rows() -> None:
     with pytest.raises(LabelError, match="per_class = 3"):
         compare(small_task(per_class=3), [Says(tuple(Y))])
+
+
+def test_the_set_up_is_done_once_and_counts_in_every_run() -> None:
+    prepared: list[Task] = []
+
+    class SetsUp(Says):
+        def prepare(self, task: Task) -> Prepared:
+            prepared.append(task)
+            return Ready(task, self.answer, {"graph": 2.0, "thinking": 1.0})
+
+    result = compare(small_task(), [SetsUp(tuple(Y))], splits=3)
+    assert len(prepared) == 1
+    assert [score.seconds for score in result.scores] == [
+        {"graph": 2.0, "thinking": 1.25 + seed, "speaking": 0.5} for seed in range(3)
+    ]
+
+
+def test_a_standard_split_is_seen_in_training_and_scored_on_its_test_rows() -> None:
+    split = Split(np.array([0, 5, 8]), np.array([1, 2]), np.array([3, 4, 6, 9]))
+    task = replace(small_task(), per_class=None, split=split)
+    for seed in range(2):
+        np.testing.assert_array_equal(task.labels(seed), [0, -1, -1, -1, -1, 1, -1, -1, 2, -1])
+    (score, _) = compare(task, [Says((0,) * 10)], splits=2).scores
+    np.testing.assert_array_equal(score.confusion, [[2, 0, 0], [1, 0, 0], [1, 0, 0]])

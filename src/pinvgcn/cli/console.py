@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -13,6 +14,7 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 
 
@@ -57,3 +59,44 @@ def steps(total: int) -> Iterator[Callable[[str], None]]:
             started = True
 
         yield announce
+
+
+@contextmanager
+def runs_of() -> Iterator[tuple[Callable[[int], None], Callable[[Any], None]]]:
+    """Two functions for a long job of many runs: how many there are, and what happens now.
+
+    On a terminal a bar with the time that is left; else a line for each run. Trouble stays on the screen.
+    """
+    console = err()
+    if not console.is_terminal:
+        last = ""
+
+        def tell(event: Any) -> None:
+            nonlocal last
+            if event.line and event.line != last:
+                console.print(event.line, markup=False, soft_wrap=True)
+                last = event.line
+
+        yield lambda count: console.print(f"{count} runs to do"), tell
+        return
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None)
+
+        def show(event: Any) -> None:
+            if event.trouble:
+                console.print(event.line, markup=False, soft_wrap=True, style="yellow")
+                progress.update(task, advance=event.finished)
+            elif event.line:
+                progress.update(task, description=event.line, advance=event.finished)
+            else:
+                progress.update(task, advance=event.finished)
+
+        yield lambda count: progress.update(task, total=count), show

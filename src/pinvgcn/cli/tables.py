@@ -16,8 +16,7 @@ def comparison_table(comparison: Comparison) -> Table:
     """One line a method, the most accurate first and in bold, whichever it is."""
     task = comparison.task
     table = Table(
-        title=f"{task.title}: {task.rows:,} {task.noun}, {len(task.class_names)} classes, "
-        f"{task.per_class} labels per class",
+        title=f"{task.title}: {task.rows:,} {task.noun}, {len(task.class_names)} classes, {task.amount}",
         title_justify="left",
         title_style="bold",
         caption_justify="left",

@@ -2,8 +2,8 @@
 
 In the order in which data flows:
 
-- :mod:`~pinvgcn.experiments.task`: a question (data, truth, labels per class) and a method's answer
-- :mod:`~pinvgcn.experiments.baselines`: the simple methods, as a registry
+- :mod:`~pinvgcn.experiments.task`: a question (data, truth, labels that are seen), a method, its answer
+- :mod:`~pinvgcn.experiments.methods`: the methods that it is compared with, as a registry
 - :mod:`~pinvgcn.experiments.ours`: PinvGCN as a method like the others
 - :mod:`~pinvgcn.experiments.comparison`: every method on the same labels, timed and scored
 - :mod:`~pinvgcn.experiments.learned`: what a trained network's filters look like, as numbers

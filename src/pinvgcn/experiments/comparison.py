@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.checks import UNLABELLED, check_count
-from pinvgcn.datasets import random_split
-from pinvgcn.experiments.task import Answer, Method, Sink, Task
+from pinvgcn.checks import check_count
+from pinvgcn.experiments.task import Answer, Method, Prepared, Sink, Task
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Score:
     method: str
     seed: int
     confusion: np.ndarray  # (m, m) counts; rows: the true class, columns: the answer
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # by stage, with the set-up that the runs share
     notes: tuple[str, ...] = ()  # warnings that the method gave
 
     @property
@@ -154,6 +153,12 @@ def confusion_matrix(truth: np.ndarray, codes: np.ndarray, classes: int) -> np.n
     return np.bincount(truth * classes + codes, minlength=classes * classes).reshape(classes, classes)
 
 
+def all_seconds(prepared: Prepared, answer: Answer) -> dict[str, float]:
+    """What this run on its own would have taken, by stage: the whole set-up, and the answer."""
+    stages = dict.fromkeys((*prepared.seconds, *answer.seconds))
+    return {stage: prepared.seconds.get(stage, 0.0) + answer.seconds.get(stage, 0.0) for stage in stages}
+
+
 def compare(
     task: Task,
     methods: Sequence[Method],
@@ -167,20 +172,24 @@ def compare(
     check_count("random_state", random_state, minimum=0)
     scores: list[Score] = []
     answers: dict[str, Answer] = {}
+    prepared: dict[str, Prepared] = {}
     first_labels: np.ndarray | None = None
     for seed in range(random_state, random_state + splits):
-        labels = np.asarray(random_split(task.y, per_class=task.per_class, random_state=seed))
-        asked = labels == UNLABELLED
+        labels = task.labels(seed)
+        asked = task.asked(labels)
         if first_labels is None:
             first_labels = labels
         for method in methods:
             progress(f"{task.title}, split {seed - random_state + 1} of {splits}: {method.title}")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                answer = method.answer(task, labels, seed)
+                if method.name not in prepared:
+                    prepared[method.name] = method.prepare(task)
+                answer = prepared[method.name].answer(labels, seed)
             confusion = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
             notes = tuple(dict.fromkeys(_one_line(warning.message) for warning in caught))
-            scores.append(Score(method.name, seed, confusion, answer.seconds, notes))
+            seconds = all_seconds(prepared[method.name], answer)
+            scores.append(Score(method.name, seed, confusion, seconds, notes))
             if seed == random_state:
                 answers[method.name] = answer
     assert first_labels is not None

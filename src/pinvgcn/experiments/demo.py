@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pinvgcn.checks import check_count
 from pinvgcn.datasets import DatasetInfo, generate_street, load_dataset
-from pinvgcn.experiments.baselines import BASELINES
 from pinvgcn.experiments.comparison import Comparison, compare
+from pinvgcn.experiments.methods import BASELINES, SIMPLE
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.task import Method, Sink, Task
 
@@ -41,7 +41,7 @@ class Demo:
 
 def methods() -> tuple[Method, ...]:
     """PinvGCN with its own defaults, and every simple method."""
-    return (Pinv(), *BASELINES.values())
+    return (Pinv(), *(BASELINES[name] for name in SIMPLE))
 
 
 def steps(splits: int) -> int:

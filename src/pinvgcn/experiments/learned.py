@@ -53,6 +53,15 @@ def learned_filters(model: Any, *, strongest: int = 6) -> list[LayerFilters]:
     return layers
 
 
+def mean_weights(model: Any) -> dict[str, float]:
+    """μ_k = ½ Σ_l mean |W⁽ˡ'ᵏ⁾|: how much a fitted ``PinvGCNClassifier`` uses each part of its filters."""
+    sizes = [
+        np.abs(layer.weights.detach().cpu().double().numpy()).mean(axis=(1, 2))
+        for layer in model.network_.convs
+    ]
+    return dict(zip(model.network_.filter_basis.names, np.mean(sizes, axis=0).tolist(), strict=True))
+
+
 def part_importance(layers: list[LayerFilters]) -> dict[str, float]:
     """The average absolute weight of each part, over the layers."""
     means = np.mean([layer.mean_weight for layer in layers], axis=0)

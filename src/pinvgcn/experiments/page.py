@@ -23,7 +23,7 @@ $style
 </style>
 </head>
 <body>
-<main>
+<main class="$width">
 $body
 </main>
 </body>
@@ -48,6 +48,7 @@ body {
     sans-serif;
 }
 main { max-width: 1000px; margin: 0 auto; padding: 3.5rem 1.5rem 4rem; }
+main.wide { max-width: 1320px; }
 header { margin-bottom: 2.5rem; }
 .eyebrow {
   font-size: .78rem; letter-spacing: .09em; text-transform: uppercase; color: var(--accent);
@@ -94,6 +95,9 @@ th:first-child, td:first-child { text-align: left; padding-left: .2rem; }
 td small { display: block; color: var(--soft); font-size: .8rem; white-space: normal; line-height: 1.35; }
 table.wide-bars :is(th, td):nth-child(2), table.wide-bars :is(th, td):nth-child(3) { width: 17%; }
 table.wide-bars :is(th, td):nth-child(4) { width: 24%; }
+table.dense :is(th, td) { padding: .4rem .55rem; }
+table.dense td { font-size: .88rem; }
+table.dense td strong { color: var(--accent); }
 tr.best td { font-weight: 700; }
 tr.best td small { font-weight: 400; }
 td.bar { background: linear-gradient(90deg, var(--bar) var(--share), transparent var(--share)) no-repeat;
@@ -128,10 +132,14 @@ a { color: var(--accent); }
 """
 
 
-def document(title: str, body: Iterable[str], generator: str) -> str:
-    """A whole page."""
+def document(title: str, body: Iterable[str], generator: str, *, wide: bool = False) -> str:
+    """A whole page; a wide one has room for tables with many columns."""
     return _DOCUMENT.substitute(
-        title=escape(title), style=_STYLE.strip(), generator=escape(generator), body="\n".join(body)
+        title=escape(title),
+        style=_STYLE.strip(),
+        generator=escape(generator),
+        width="wide" if wide else "",
+        body="\n".join(body),
     )
 
 

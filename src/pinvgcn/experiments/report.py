@@ -92,7 +92,7 @@ def _card(comparison: Comparison) -> str:
         title=escape(task.title),
         accuracy=_percent(ours.accuracy),
         noun=task.noun,
-        given=task.per_class * len(task.class_names),
+        given=task.given,
         rows=f"{task.rows:,}",
         comparison=f"Best of the simpler methods: {escape(other.title)}, {_percent(other.accuracy)}.",
     )
@@ -115,7 +115,7 @@ def _results(demo: Demo) -> str:
     parts = [prose.RESULTS.substitute(runs=runs)]
     for comparison in demo.comparisons:
         task = comparison.task
-        parts.append(f"<h3>{escape(task.title)}: {task.per_class} labels per class</h3>")
+        parts.append(f"<h3>{escape(task.title)}: {task.amount}</h3>")
         parts.append(_result_table(comparison))
     notes = [
         f"<li>{escape(comparison.task.title)}: {escape(note)}</li>"

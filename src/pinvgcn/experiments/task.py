@@ -8,21 +8,34 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-Kind = Literal["points", "table"]
+from pinvgcn.checks import UNLABELLED
+from pinvgcn.datasets import Split, random_split
+
+Kind = Literal["points", "table", "network"]
 Sink = Callable[[str], None]  # receives one line of progress
 
+NOUNS: dict[Kind, str] = {"points": "points", "table": "rows", "network": "nodes"}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Task:
-    """Data whose every row has a true class, of which the methods see ``per_class`` labels a class."""
+    """Data whose every row has a true class, of which the methods see some labels.
+
+    Either ``per_class`` random labels a class, and the answers count on all other rows; or, where that is
+    None, the labels of the standard ``split``, and the answers count on its test rows.
+    """
 
     name: str
     title: str
     kind: Kind
-    X: Any  # (n, 3) coordinates, or a DataFrame of categories
+    X: Any  # (n, 3) coordinates, a DataFrame of categories, or the (n, f) features of a network's nodes
     y: np.ndarray  # (n,) the true class of each row, as an index into class_names
     class_names: tuple[str, ...]
-    per_class: int
+    per_class: int | None
+    # What joins the rows. A network has a SparseGraph or a Hypergraph of its nodes; a table has a Hypergraph,
+    # whose incidences are then its features, where its hyperedges are not the classifier's own; else None.
+    graph: Any = None
+    split: Split | None = None
 
     @property
     def rows(self) -> int:
@@ -32,16 +45,49 @@ class Task:
     @property
     def noun(self) -> str:
         """What its rows are called."""
-        return "points" if self.kind == "points" else "rows"
+        return NOUNS[self.kind]
 
     @property
     def class_sizes(self) -> np.ndarray:
         """How many rows each class has."""
         return np.bincount(self.y, minlength=len(self.class_names))
 
+    @property
+    def given(self) -> int:
+        """How many labels the methods see."""
+        if self.per_class is not None:
+            return self.per_class * len(self.class_names)
+        assert self.split is not None
+        return len(self.split.train)
+
+    @property
+    def amount(self) -> str:
+        """How many labels the methods see, in words."""
+        if self.per_class is not None:
+            return f"{self.per_class} labels per class"
+        return f"{self.given} labels of the standard split"
+
     def take(self, rows: np.ndarray) -> Any:
         """Some rows of ``X``, by a boolean mask."""
         return self.X.loc[rows] if hasattr(self.X, "loc") else self.X[rows]
+
+    def labels(self, seed: int) -> np.ndarray:
+        """What the methods see (n,): the true class, or -1. The standard split is the same for every seed."""
+        if self.per_class is not None:
+            return np.asarray(random_split(self.y, per_class=self.per_class, random_state=seed))
+        assert self.split is not None
+        labels = np.full(self.rows, UNLABELLED)
+        labels[self.split.train] = self.y[self.split.train]
+        return labels
+
+    def asked(self, labels: np.ndarray) -> np.ndarray:
+        """On which rows the answers count, as a mask (n,)."""
+        if self.per_class is not None:
+            return labels == UNLABELLED
+        assert self.split is not None
+        mask = np.zeros(self.rows, dtype=bool)
+        mask[self.split.test] = True
+        return mask
 
 
 @dataclass(frozen=True)
@@ -51,6 +97,18 @@ class Answer:
     codes: np.ndarray  # (n,)
     seconds: dict[str, float]
     model: Any = field(default=None, repr=False)
+    facts: dict[str, Any] = field(default_factory=dict)  # plain numbers about the model, to be kept
+
+
+class Prepared(Protocol):
+    """A method that has seen a task's rows, but no labels yet: what it has set up serves all its answers."""
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """What the set-up took, by stage; a run on its own would take these and those of its answer."""
+
+    def answer(self, labels: np.ndarray, seed: int) -> Answer:
+        """Classify every row; ``labels`` is the true class, or -1 where the method may not know it."""
 
 
 class Method(Protocol):
@@ -58,7 +116,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """The key of the method in results."""
+        """The key of the method in results: what it is, then its settings, as in ``gcn k=10 sigma=100``."""
 
     @property
     def title(self) -> str:
@@ -68,5 +126,18 @@ class Method(Protocol):
     def description(self) -> str:
         """One sentence for a reader who has never heard of it."""
 
-    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
-        """Classify every row; ``labels`` is the true class, or -1 where the method may not know it."""
+    def prepare(self, task: Task) -> Prepared:
+        """Do what does not depend on labels: neighbour graphs, spectra, encodings."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Of a method that sets nothing up: each answer begins with the task."""
+
+    task: Task
+    reply: Callable[[Task, np.ndarray, int], Answer]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def answer(self, labels: np.ndarray, seed: int) -> Answer:
+        """The method's reply."""
+        return self.reply(self.task, labels, seed)

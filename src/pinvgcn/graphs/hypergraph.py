@@ -110,7 +110,7 @@ class Hypergraph(Graph):
         return self._degrees
 
     @cached_property
-    def _factor(self) -> sp.csr_array:
+    def factor(self) -> sp.csr_array:
         """H̃: (n, |E|), with H̃H̃ᵀ the normalised adjacency."""
         left = sp.diags_array(1 / np.sqrt(self._degrees))
         return sp.csr_array(left @ self.incidence @ sp.diags_array(np.sqrt(self.weights / self._sizes)))
@@ -123,7 +123,7 @@ class Hypergraph(Graph):
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """H̃H̃ᵀ: (n, n)."""
-        factor = self._factor
+        factor = self.factor
         return linear_map(self.n_nodes, lambda X: factor @ (factor.T @ X))
 
     def spectrum(
@@ -154,7 +154,7 @@ class Hypergraph(Graph):
         check_choice("solver", solver, SOLVERS)
         check_positive("tolerance", tolerance)
         roots = sp.diags_array(np.sqrt(self.distinct.counts))
-        factor = sp.csr_array(roots @ self._factor[self.distinct.first])
+        factor = sp.csr_array(roots @ self.factor[self.distinct.first])
         null_edges, null_coefficients = self._null_space()
         components = null_edges.shape[1]
         by_edges = self.n_hyperedges <= factor.shape[0]

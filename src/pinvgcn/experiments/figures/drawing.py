@@ -106,3 +106,11 @@ def inline_svg(figure: Figure, name: str, alternative: str) -> str:
     svg = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg class="figure" viewBox="\1" role="img">', svg)
     label = alternative.replace("&", "&amp;").replace("<", "&lt;")
     return svg.replace(">", f"><title>{label}</title>", 1)
+
+
+def standalone_svg(figure: Figure) -> str:
+    """The figure as a file of its own, dark on white."""
+    buffer = io.StringIO()
+    with style():
+        figure.savefig(buffer, format="svg", facecolor="white", metadata={"Date": None})
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"

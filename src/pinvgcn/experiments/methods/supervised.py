@@ -1,8 +1,8 @@
 """The simple methods that anything more elaborate must be measured against.
 
-``BASELINES`` maps a name to a method. Each learns from the labelled rows alone. On tables the
-categories are one-hot encoded; a value that no labelled row has is left out, which changes none of
-these methods: its column would be constant in training.
+Each learns from the labelled rows alone. On tables the categories are one-hot encoded; a value that no
+labelled row has is left out, which changes none of these methods: its column would be constant in training.
+Networks are seen by the features of their nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.experiments.task import Answer, Kind, Method, Task
+from pinvgcn.experiments.task import Answer, Kind, Method, Prepared, Ready, Task
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,11 @@ class Majority:
     title: str = "Majority class"
     description: str = "Always answers the largest class, which it is told; the floor for everything else."
 
-    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+    def prepare(self, task: Task) -> Prepared:
+        """Nothing to set up."""
+        return Ready(task, self._answer)
+
+    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         """The largest class of the task, for every row."""
         start = time.perf_counter()
         codes = np.full(task.rows, int(np.argmax(task.class_sizes)))
@@ -46,7 +50,11 @@ class Supervised:
     description: str
     build: Callable[[Kind, int], Any]  # kind of data, seed -> an unfitted classifier
 
-    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+    def prepare(self, task: Task) -> Prepared:
+        """Nothing to set up."""
+        return Ready(task, self._answer)
+
+    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         """Fit on the labelled rows, predict every row."""
         known = labels != UNLABELLED
         model = self.build(task.kind, seed)
@@ -65,7 +73,7 @@ def _prepared(kind: Kind, classifier: Any, *, scale: bool = False) -> Any:
 
     if kind == "table":
         return make_pipeline(OneHotEncoder(handle_unknown="ignore"), classifier)
-    return make_pipeline(StandardScaler(), classifier) if scale else classifier
+    return make_pipeline(StandardScaler(), classifier) if scale and kind == "points" else classifier
 
 
 def _logistic_regression(kind: Kind, seed: int) -> Any:
@@ -87,27 +95,48 @@ def _extra_trees(kind: Kind, seed: int) -> Any:
     return _prepared(kind, ExtraTreesClassifier(n_estimators=300, random_state=seed))
 
 
-BASELINES: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Majority(),
-        Supervised(
-            "logistic_regression",
-            "Logistic regression",
-            "Weighs the columns and adds them up.",
-            _logistic_regression,
-        ),
-        Supervised(
-            "nearest_neighbour",
-            "1-nearest neighbour",
-            "Copies the label of the most similar labelled row.",
-            _nearest_neighbour,
-        ),
-        Supervised(
-            "extra_trees",
-            "Extremely randomised trees",
-            "Lets 300 randomly grown decision trees vote.",
-            _extra_trees,
-        ),
-    )
-}
+def _random_forest(kind: Kind, seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return _prepared(kind, RandomForestClassifier(n_estimators=300, random_state=seed))
+
+
+def _support_vectors(kind: Kind, seed: int) -> Any:
+    from sklearn.svm import SVC
+
+    return _prepared(kind, SVC(), scale=True)
+
+
+SUPERVISED: tuple[Method, ...] = (
+    Majority(),
+    Supervised(
+        "logistic_regression",
+        "Logistic regression",
+        "Weighs the columns and adds them up.",
+        _logistic_regression,
+    ),
+    Supervised(
+        "nearest_neighbour",
+        "1-nearest neighbour",
+        "Copies the label of the most similar labelled row.",
+        _nearest_neighbour,
+    ),
+    Supervised(
+        "extra_trees",
+        "Extremely randomised trees",
+        "Lets 300 randomly grown decision trees vote.",
+        _extra_trees,
+    ),
+    Supervised(
+        "random_forest",
+        "Random forest",
+        "Lets 300 decision trees vote, each grown on rows drawn anew.",
+        _random_forest,
+    ),
+    Supervised(
+        "support_vectors",
+        "RBF support vectors",
+        "Draws the widest border between the classes, by scikit-learn's defaults.",
+        _support_vectors,
+    ),
+)

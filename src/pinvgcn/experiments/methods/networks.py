@@ -1,0 +1,157 @@
+"""The networks of the paper's tables, as methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.experiments.methods.joined import adjacency, features, hypergraph
+from pinvgcn.experiments.task import Answer, Prepared, Task
+from pinvgcn.graphs import Mediators
+from pinvgcn.nn.baselines import (
+    ARMA,
+    GCN,
+    HGNN,
+    GraphInputs,
+    GraphSAGE,
+    HyperGCN,
+    HypergraphInputs,
+    Inputs,
+    Network,
+    averaging,
+    classify,
+    diffusion,
+    normalised,
+    renormalised,
+    train_baseline,
+)
+
+InputsOfSeed = Callable[[int], Inputs]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network with the paper's settings: 2 layers, 32 hidden channels, 500 epochs."""
+
+    name: str
+    title: str
+    description: str
+    network: type[Network]
+    # the graph (of k neighbours, weights of width sigma) and the features; some draw lots with a run's seed
+    set_up: Callable[[Task, int | None, float | None], InputsOfSeed]
+    k: int | None = None
+    sigma: float | None = None
+    epochs: int = 500
+
+    def prepare(self, task: Task) -> Prepared:
+        """Make the graph and the first layer's products."""
+        self.network(1, len(task.class_names))  # fails at once where its layers are not installed
+        start = time.perf_counter()
+        inputs = self.set_up(task, self.k, self.sigma)
+        return PreparedNetwork(
+            self.network, inputs, len(task.class_names), self.epochs, {"graph": time.perf_counter() - start}
+        )
+
+
+@dataclass(frozen=True)
+class PreparedNetwork:
+    """Any number of trainings on one graph."""
+
+    network: type[Network]
+    inputs: InputsOfSeed
+    n_classes: int
+    epochs: int
+    seconds: dict[str, float]
+
+    def answer(self, labels: np.ndarray, seed: int) -> Answer:
+        """Train a network; its largest score at each node."""
+        start = time.perf_counter()
+        inputs = self.inputs(seed)
+        model, _ = train_baseline(self.network, inputs, labels, self.n_classes, seed=seed, epochs=self.epochs)
+        trained = time.perf_counter()
+        codes = classify(model, inputs)
+        seconds = {"training": trained - start, "predict": time.perf_counter() - trained}
+        return Answer(codes=codes, seconds=seconds, model=model)
+
+
+def gcn(k: int | None = None, sigma: float | None = None) -> Trained:
+    """GCN."""
+    name, title = _called("gcn", "GCN", k, sigma)
+    return Trained(name, title, "Averages over neighbours, twice.", GCN, _renormalised, k, sigma)
+
+
+def graph_sage(k: int | None = None) -> Trained:
+    """GraphSAGE."""
+    name, title = _called("graphsage", "GraphSAGE", k)
+    what = "Weighs a row and the mean of its neighbours apart, twice."
+    return Trained(name, title, what, GraphSAGE, _averaging, k)
+
+
+def gdc(k: int | None = None) -> Trained:
+    """GDC."""
+    name, title = _called("gdc", "GDC", k)
+    what = "A GCN on the 64 nodes that a random walk from each node meets most."
+    return Trained(name, title, what, GCN, _diffusion, k)
+
+
+def arma(k: int | None = None, sigma: float | None = None) -> Trained:
+    """ARMA."""
+    name, title = _called("arma", "ARMA", k, sigma)
+    what = "Repeats a filter with feedback, in three parallel stacks."
+    return Trained(name, title, what, ARMA, _normalised, k, sigma)
+
+
+def hgnn() -> Trained:
+    """HGNN*."""
+    what = "Averages over the rows that share values, twice; by factors, without a matrix of all pairs."
+    return Trained("hgnn", "HGNN*", what, HGNN, _hypergraph)
+
+
+def hypergcn() -> Trained:
+    """FastHyperGCN with mediators."""
+    what = "A GCN on the edges from the two most different rows of each value to all that share it."
+    return Trained("hypergcn", "FastHyperGCN", what, HyperGCN, _mediators)
+
+
+def _renormalised(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(renormalised(adjacency(task, k, sigma)), features(task)))
+
+
+def _averaging(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(averaging(adjacency(task, k)), features(task)))
+
+
+def _diffusion(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(diffusion(adjacency(task, k)), features(task)))
+
+
+def _normalised(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(GraphInputs(normalised(adjacency(task, k, sigma)), features(task)))
+
+
+def _hypergraph(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    return _always(HypergraphInputs(hypergraph(task), features(task)))
+
+
+def _mediators(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
+    X = features(task)
+    found = Mediators.of(hypergraph(task), None if task.kind == "table" else X)
+    return lambda seed: GraphInputs(renormalised(found.adjacency(seed)), X)
+
+
+def _always(inputs: Inputs) -> InputsOfSeed:
+    return lambda seed: inputs
+
+
+def _called(name: str, title: str, k: int | None, sigma: float | None = None) -> tuple[str, str]:
+    """The name tells the settings."""
+    if k is not None:
+        name += f" knn={k}"
+        title += f", {k}-NN"
+    if sigma is not None:
+        name += f" sigma={sigma:g}"
+        title += f", σ = {sigma:g}"
+    return name, title

@@ -1,0 +1,44 @@
+"""The methods by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pinvgcn.checks import check_choice
+from pinvgcn.experiments.methods.networks import arma, gcn, gdc, graph_sage, hgnn, hypergcn
+from pinvgcn.experiments.methods.poisson import PoissonLearning
+from pinvgcn.experiments.methods.spreading import LabelSpreading
+from pinvgcn.experiments.methods.supervised import SUPERVISED
+from pinvgcn.experiments.task import Kind, Method
+
+# what needs no settings, by name
+BASELINES: dict[str, Method] = {
+    method.name: method for method in (*SUPERVISED, LabelSpreading(), PoissonLearning())
+}
+SIMPLE = ("majority", "logistic_regression", "nearest_neighbour", "extra_trees")  # quick, and known to many
+
+# what the paper's tables have, by the names there
+PAPER: dict[str, Callable[[int | None, float | None], Method]] = {
+    "GCN": gcn,
+    "GraphSAGE": lambda k, sigma: graph_sage(k),
+    "GDC": lambda k, sigma: gdc(k),
+    "ARMA": arma,
+    "HGNN*": lambda k, sigma: hgnn(),
+    "FastHyperGCN": lambda k, sigma: hypergcn(),
+}
+
+
+def paper_baseline(name: str, *, knn: int | None = None, sigma: float | None = None) -> Method:
+    """A method of the paper's tables, by the name and the columns that it has there."""
+    check_choice("name", name, PAPER)
+    return PAPER[name](knn, sigma)
+
+
+def plain_baselines(kind: Kind) -> list[Method]:
+    """What the paper lacked, on such data."""
+    return [method for method in BASELINES.values() if method.name != "majority"]
+
+
+def network_baselines() -> list[Method]:
+    """The networks on the edges that citation networks have."""
+    return [gcn(), graph_sage(), gdc(), arma()]

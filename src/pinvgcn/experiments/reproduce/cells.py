@@ -1,0 +1,75 @@
+"""How a result stands beside the paper's in a table."""
+
+from __future__ import annotations
+
+import math
+
+from pinvgcn.experiments.reproduce.blocks import Cell
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
+from pinvgcn.experiments.reproduce.results import Results, Summary
+
+NONE = "–"
+
+CAPTION = (
+    "Ours above, the paper's below. Accuracy in percent ± standard deviation over the runs. Difference: "
+    "ours minus the paper's, in standard errors of the difference of the two means (the paper's are means "
+    "over 100 runs); bold beyond two. Time: seconds of a run on its own, set-up included."
+)
+
+
+def compared(results: Results, entry: Entry | None, reported: Reported | None) -> list[Cell]:
+    """Time, accuracy and difference: three cells."""
+    summary = results.summary(entry) if entry is not None else None
+    return [
+        _time(summary, reported),
+        _accuracy(summary, reported, results.why_not(entry) if entry is not None else ""),
+        difference(summary, reported),
+    ]
+
+
+def _time(summary: Summary | None, reported: Reported | None) -> Cell:
+    below = "" if reported is None or reported.seconds is None else seconds(reported.seconds)
+    return Cell(NONE if summary is None else seconds(summary.seconds), below)
+
+
+def _accuracy(summary: Summary | None, reported: Reported | None, why: str) -> Cell:
+    below = ""
+    if reported is not None:
+        below = reported.remark if reported.accuracy is None else spread(reported.accuracy, reported.sd)
+    if summary is None:
+        return Cell(why or NONE, below)
+    return Cell(spread(summary.accuracy, summary.sd if summary.runs > 1 else None), below)
+
+
+def difference(summary: Summary | None, reported: Reported | None) -> Cell:
+    """In standard errors, and of how many runs."""
+    if summary is None:
+        return Cell("")
+    errors = summary.against(reported)
+    runs = f"{summary.runs} run{'s' if summary.runs > 1 else ''}"
+    return Cell(signed(errors), runs, strong=noteworthy(errors))
+
+
+def noteworthy(errors: float | None) -> bool:
+    """Whether a difference in standard errors has to be explained."""
+    return errors is not None and abs(errors) > NOTEWORTHY
+
+
+def signed(errors: float | None) -> str:
+    """+1.3, −0.2, or nothing where there is nothing to compare."""
+    if errors is None:
+        return NONE
+    if math.isinf(errors):
+        return "+∞" if errors > 0 else "−∞"
+    return f"{errors:+.1f}".replace("-", "−")
+
+
+def spread(mean: float, sd: float | None) -> str:
+    """92.58 ± 1.42"""
+    return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f}"
+
+
+def seconds(value: float) -> str:
+    """With as many digits as matter."""
+    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"

@@ -1,0 +1,151 @@
+"""Panels of curves: ours over the paper's, in the paper's axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from pinvgcn.experiments.figures.drawing import GREY, INK, WIDTH, light_grid, new_figure, style
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is drawn, in every panel."""
+
+    title: str
+    colour: str
+    marker: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points (x, y) of one look: ours, with the standard error of each mean, or the paper's."""
+
+    look: Look
+    points: Sequence[tuple[float, float]]
+    errors: Sequence[float] | None = None  # one each where it is ours
+    marked: Sequence[bool] = ()  # points that are drawn hollow
+
+    @property
+    def ours(self) -> bool:
+        return self.errors is not None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A level over the whole panel."""
+
+    title: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the axes of a panel show."""
+
+    x: str
+    y: str
+    log_x: bool = False
+    log_y: bool = False
+    x_ticks: Sequence[float] | None = None
+    y_from: float | None = None
+    y_range: tuple[float, float] | None = None  # widened where points lie outside
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    scale: Scale
+    curves: Sequence[Curve]
+    levels: Sequence[Line] = ()
+
+
+def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> Figure:
+    """Panels side by side under one legend; ``marked`` is what hollow points mean."""
+    with style():
+        figure = new_figure(WIDTH, height)
+        grid = figure.subplots(1, len(panels), squeeze=False)
+        before = ""
+        for panel, ax in zip(panels, grid.flat, strict=True):
+            for curve in panel.curves:
+                _curve(ax, curve)
+            for level in panel.levels:
+                ax.axhline(level.value, color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
+            ax.set_title(panel.title)
+            ax.set_xlabel(panel.scale.x)
+            if panel.scale.y != before:  # what the panel to the left says already is not said again
+                ax.set_ylabel(panel.scale.y)
+                before = panel.scale.y
+            _scale(ax, panel.scale)
+            light_grid(ax, "both")
+        handles = _legend(panels, marked)
+        figure.legend(handles=handles, loc="outside upper left", ncols=4, handlelength=2.6)
+    return figure
+
+
+def _curve(ax: Axes, curve: Curve) -> None:
+    if not curve.points:
+        return
+    x, y = np.array(curve.points, dtype=float).T
+    look = curve.look
+    if not curve.ours:
+        ax.plot(
+            x, y, color=look.colour, linestyle="--", linewidth=1.0, marker=look.marker, markersize=3.5,
+            markerfacecolor="none", markeredgewidth=0.8, alpha=0.85,
+        )  # fmt: skip
+        return
+    ax.plot(x, y, color=look.colour, linewidth=1.7)
+    hollow = np.array(curve.marked or [False] * len(x))
+    for chosen, face in ((~hollow, look.colour), (hollow, "white")):
+        ax.errorbar(
+            x[chosen], y[chosen], np.asarray(curve.errors)[chosen], color=look.colour, linestyle="none",
+            marker=look.marker, markersize=5, markerfacecolor=face, elinewidth=1.0, capsize=2,
+        )  # fmt: skip
+
+
+def _scale(ax: Axes, scale: Scale) -> None:
+    if scale.log_x:
+        ax.set_xscale("log")
+    if scale.log_y:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        low, high = ax.get_ylim()
+        steps = (1, 2, 3, 4, 5, 6, 7, 8) if high / low < 20 else (1, 3) if high / low < 300 else (1,)
+        ticks = [a * 10.0**k for k in range(-6, 4) for a in steps if low <= a * 10.0**k <= high]
+        ax.set_yticks(ticks)
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    if scale.x_ticks is not None:
+        ax.set_xticks(list(scale.x_ticks), [f"{tick:g}" for tick in scale.x_ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
+    if scale.y_range is not None:
+        low, high = ax.get_ylim()
+        ax.set_ylim(min(low, scale.y_range[0]), max(high, scale.y_range[1]))
+    if scale.y_from is not None:
+        ax.set_ylim(bottom=scale.y_from)
+
+
+def _legend(panels: Sequence[Panel], marked: str) -> list[Line2D]:
+    curves = [curve for panel in panels for curve in panel.curves]
+    thick: dict[str, Any] = {"linewidth": 1.7, "marker": "o", "markersize": 5}
+    thin: dict[str, Any] = {"linewidth": 1.0, "linestyle": "--", "marker": "o", "markersize": 3.5}
+    handles = [
+        Line2D([], [], label=look.title, color=look.colour, **thick | {"marker": look.marker})
+        for look in dict.fromkeys(curve.look for curve in curves)
+    ]
+    handles.append(Line2D([], [], label="ours ± one standard error", color=GREY, **thick))
+    handles.append(Line2D([], [], label="the paper's", color=GREY, markerfacecolor="none", **thin))
+    if any(any(curve.marked) for curve in curves):
+        hollow = thick | {"linestyle": "none", "markerfacecolor": "white"}
+        handles.append(Line2D([], [], label=marked, color=GREY, **hollow))
+    for title in dict.fromkeys(level.title for panel in panels for level in panel.levels):
+        handles.append(Line2D([], [], label=title, color=INK, linewidth=0.9, linestyle=(0, (1, 2))))
+    return handles

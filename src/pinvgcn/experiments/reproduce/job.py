@@ -1,0 +1,100 @@
+"""``pinvgcn reproduce``: the work that is not done yet, then the report of all that is."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinvgcn.checks import check_count, check_positive
+from pinvgcn.errors import ParameterError
+from pinvgcn.experiments.environment import environment
+from pinvgcn.experiments.files import prepare_folder
+from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
+from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
+from pinvgcn.experiments.reproduce.report import write_report
+from pinvgcn.experiments.reproduce.results import Results, Tally
+from pinvgcn.experiments.reproduce.runner import BUDGET, Runner, Show
+
+RESULTS = "results.jsonl"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed."""
+
+    experiment: str = ALL
+    runs: int = 100
+    methods: tuple[str, ...] = ()  # all where none is named
+    seed_start: int = 0
+    budget: float = BUDGET
+    retry: bool = False
+
+    def __post_init__(self) -> None:
+        chosen_entries(chosen_experiments(self.experiment), self.methods or None)
+        check_count("runs", self.runs)
+        check_count("seed-start", self.seed_start, minimum=0)
+        check_positive("budget", self.budget)
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the choice of labels and of every method."""
+        return range(self.seed_start, self.seed_start + self.runs)
+
+    @property
+    def command(self) -> str:
+        """What to type to get the same again."""
+        parts = ["pinvgcn reproduce", self.experiment, f"--runs {self.runs}", f"--budget {self.budget:g}"]
+        parts += [f"--methods {','.join(self.methods)}"] if self.methods else []
+        parts += [f"--seed-start {self.seed_start}"] if self.seed_start else []
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the report is, and what could not be done."""
+
+    report: Path
+    tallies: dict[str, Tally]  # by the title of each experiment that was asked for
+    missing: dict[str, str]
+
+
+def reproduce(
+    request: Request,
+    folder: str | Path,
+    *,
+    show: Show = lambda event: None,
+    planned: Callable[[int], None] = lambda runs: None,
+) -> Outcome:
+    """Do the runs that the folder does not have yet, and write its report.
+
+    ``planned`` is told how many runs there are to do, ``show`` what happens.
+    """
+    out = prepare_folder(folder)
+    ledger = Ledger.open(out / RESULTS)
+    experiments = chosen_experiments(request.experiment)
+    entries = chosen_entries(experiments, request.methods or None)
+    with Runner(ledger, budget=request.budget, retry=request.retry, show=show) as runner:
+        jobs = runner.plan(entries, request.seeds)
+        questions = [question for experiment in experiments for question in experiment.questions]
+        planned(sum(len(job.seeds) for job in jobs))
+        if jobs or any(not ledger.of("statistics", question.key) for question in questions):
+            now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+            ledger.append(
+                "session", format=FORMAT, started=now, command=request.command, environment=environment()
+            )
+        runner.describe(questions)
+        runner.run(entries, request.seeds)
+        results = Results(ledger, missing=runner.missing)
+    shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
+    tallies = {experiment.title: results.tally(experiment.reported()) for experiment in experiments}
+    return Outcome(write_report(results, out, shown), tallies, runner.missing)
+
+
+def parse_methods(text: str) -> tuple[str, ...]:
+    """``gcn,pinvgcn`` as names."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ParameterError(f"methods must be names with commas between them. Got {text!r} instead.")
+    return names

@@ -1,0 +1,105 @@
+"""The file of results: a JSON line for each thing that happened, written as it happens.
+
+==============  ==============================================================================
+``session``     a ``pinvgcn reproduce`` began: when, with what, on what
+``statistics``  what was computed of a data set itself
+``setup``       a method has prepared for a question: its seconds and what it found
+``run``         a method has answered a question for one seed: accuracy and seconds
+``failure``     a method could not: why, and under which budget
+==============  ==============================================================================
+
+A line is either there as a whole or not at all: what an interrupted program left of its last one is removed
+when the file is opened again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pinvgcn.errors import DataError
+
+FORMAT = 1
+KINDS = ("session", "statistics", "setup", "run", "failure")
+
+
+@dataclass
+class Ledger:
+    """All lines of a file, and those that are appended to it."""
+
+    path: Path
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    _found: dict[tuple[str, str, str | None], list[dict[str, Any]]] = field(default_factory=dict)
+    _last: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path) -> Ledger:
+        """Read a file that may not exist yet, and whose last line may be half written."""
+        ledger = cls(path)
+        if not path.exists():
+            return ledger
+        content = path.read_bytes()
+        whole, _, rest = content.rpartition(b"\n")
+        if rest:
+            os.truncate(path, len(content) - len(rest))
+        for number, text in enumerate(whole.split(b"\n"), start=1):
+            if text.strip():
+                ledger._keep(_parse(text, f"Line {number} of {path}"))
+        return ledger
+
+    def append(self, kind: str, **content: Any) -> dict[str, Any]:
+        """Write one line; once this returns, it survives whatever happens to the program."""
+        line = {"kind": kind, **content}
+        text = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+        with self.path.open(
+            "ab"
+        ) as stream:  # one write at the end of the file: lines of two programs do not mix
+            stream.write(text.encode("utf-8"))
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._keep(line)
+        return line
+
+    def of(self, kind: str, question: str, method: str | None = None) -> list[dict[str, Any]]:
+        """The lines of one kind about a question and, where there is one, a method."""
+        return self._found.get((kind, question, method), [])
+
+    def runs(self, question: str, method: str) -> dict[int, dict[str, Any]]:
+        """The runs of a method, by seed; of a seed that ran twice, the first."""
+        found: dict[int, dict[str, Any]] = {}
+        for line in self.of("run", question, method):
+            found.setdefault(line["seed"], line)
+        return dict(sorted(found.items()))
+
+    def failure(self, question: str, method: str) -> dict[str, Any] | None:
+        """Why a method could not go on, if that is the last thing known of it."""
+        last = self._last.get((question, method))
+        return last if last is not None and last["kind"] == "failure" else None
+
+    def _keep(self, line: dict[str, Any]) -> None:
+        self.lines.append(line)
+        if line["kind"] == "session":
+            return
+        question, method = line["question"], line.get("method")
+        self._found.setdefault((line["kind"], question, method), []).append(line)
+        if line["kind"] != "setup":
+            self._last[question, method] = line
+
+
+def _parse(text: bytes, where: str) -> dict[str, Any]:
+    try:
+        line = json.loads(text)
+        known = line["kind"] in KINDS and (line["kind"] == "session" or isinstance(line["question"], str))
+    except (ValueError, TypeError, KeyError):
+        known = False
+    if not known:
+        raise DataError(
+            f"{where} must be a JSON object that pinvgcn reproduce wrote. Got "
+            f"{text[:40].decode(errors='replace')!r} instead; remove that line, or choose another folder "
+            "with --out."
+        )
+    result: dict[str, Any] = line
+    return result

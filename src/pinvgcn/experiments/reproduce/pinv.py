@@ -1,0 +1,47 @@
+"""PinvGCN in the settings that are compared.
+
+============  ==================================================================================
+"paper"       what the paper says: no loops, coordinates as they are, eigenvectors to 1e-3
+"corrected"   loops of weight 1, centred coordinates, accurate eigenvectors
+"default"     what this package does when nothing is asked for
+============  ==================================================================================
+
+On hypergraphs and networks, whose loops and features are given, only the first and the last differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pinvgcn.experiments.ours import Pinv
+
+Setting = Literal["paper", "corrected", "default"]
+CORRECTED: dict[str, Any] = {"loops": 1.0, "scaling": "centre", "tolerance": None}
+
+
+def pinv(
+    setting: Setting = "paper",
+    *,
+    sigma: float | None = None,
+    rank: int | None = None,
+    high_pass: bool = True,
+) -> Pinv:
+    """A method whose name tells its settings; ``rank`` None is the largest that exists."""
+    settings: dict[str, Any] = dict(CORRECTED) if setting == "corrected" else {}
+    words = ["pinvgcn", setting]
+    title = "PinvGCN"
+    if sigma is not None:
+        settings["sigma"] = sigma
+        words.append(f"sigma={sigma:g}")
+        title += f", σ = {sigma:g}"
+    if rank is not None:
+        settings["rank"] = rank
+        words.append(f"rank={rank}")
+        title += f", r = {rank}"
+    if not high_pass:
+        settings["filters"] = "no-high-pass"
+        words.append("no-high-pass")
+        title += " without high-pass"
+    if setting != "paper":
+        title += f" ({setting})"
+    return Pinv(settings, name=" ".join(words), title=title, paper=setting != "default")

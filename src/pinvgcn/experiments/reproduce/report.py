@@ -1,0 +1,142 @@
+"""``report.md`` and ``report.html``: every table and figure, ours beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pinvgcn.experiments import page
+from pinvgcn.experiments.environment import package_version
+from pinvgcn.experiments.figures.drawing import standalone_svg
+from pinvgcn.experiments.files import prepare_folder, write_text
+from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Lines, Table, Text
+from pinvgcn.experiments.reproduce.cells import noteworthy, signed, spread
+from pinvgcn.experiments.reproduce.entry import distinct
+from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.results import Results
+
+TITLE = "The paper again, in numbers"
+LEAD = (
+    "Every table and figure of Alfke and Stoll, Pseudoinverse Graph Convolutional Networks (2021), "
+    "computed again and set beside the paper's own numbers. What differs by more than two standard errors "
+    "stands in bold."
+)
+
+
+def write_report(results: Results, folder: Path, experiments: Sequence[Experiment]) -> Path:
+    """Write both reports and the figures of the Markdown one; returns the path of the HTML one."""
+    sections = [("In short", _in_short(results, experiments))]
+    sections += [(experiment.title, experiment.blocks(results)) for experiment in experiments]
+    sections = [
+        *sections,
+        ("Every difference beyond two standard errors", _differences(results, experiments)),
+        ("What could not be run", _troubles(results, experiments)),
+        ("What it ran on", _surroundings(results)),
+    ]
+    for _, blocks in sections:
+        for block in blocks:
+            if isinstance(block, Figure):
+                prepare_folder(folder / "figures")
+                write_text(folder / "figures" / f"{block.name}.svg", standalone_svg(block.drawing))
+    write_text(folder / "report.md", _markdown(sections))
+    write_text(folder / "report.html", _html(sections))
+    return folder / "report.html"
+
+
+def _markdown(sections: Sequence[tuple[str, list[Block]]]) -> str:
+    parts = [f"# {TITLE}", LEAD]
+    for title, blocks in sections:
+        parts += [f"## {title}", *(block.markdown() for block in blocks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _html(sections: Sequence[tuple[str, list[Block]]]) -> str:
+    version = package_version("pinvgcn")
+    header = (
+        f'<header><p class="eyebrow">pinvgcn {escape(version)} · reproduce</p>'
+        f'<h1>{escape(TITLE)}</h1><p class="lead">{escape(LEAD)}</p></header>'
+    )
+    body = [header, *(page.section(title, *(block.html() for block in blocks)) for title, blocks in sections)]
+    return page.document(TITLE, body, generator=f"pinvgcn {version}", wide=True)
+
+
+def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
+    """How many of the paper's accuracies came out, and how many did not."""
+    tallies = [(experiment.title, results.tally(experiment.reported())) for experiment in experiments]
+    rows = [
+        [Cell(title), *(Cell(str(count)) for count in astuple(tally))]
+        for title, tally in tallies
+        if tally.reported
+    ]
+    head = ["Part", "Accuracies in the paper", "Computed here", "Within two", "Better", "Worse"]
+    caption = (
+        "How many accuracies, of two runs or more, agree with the paper within two standard errors, are "
+        "better, or are worse. The same method in the same setting on the same data; what is corrected "
+        "here does not count."
+    )
+    return [Table(head, rows, caption)] if rows else []
+
+
+def _differences(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
+    """All that is bold above and in the paper's own setting, in one list."""
+    rows = []
+    for experiment in experiments:
+        for entry, cell in experiment.reported():
+            summary = results.summary(entry)
+            errors = None if summary is None else summary.against(cell)
+            if summary is None or cell.accuracy is None or not noteworthy(errors):
+                continue
+            rows.append(
+                [
+                    Cell(f"{experiment.title}: {entry.title}", entry.question.key),
+                    Cell(spread(summary.accuracy, summary.sd)),
+                    Cell(spread(cell.accuracy, cell.sd)),
+                    Cell(signed(errors)),
+                    Cell(str(summary.runs)),
+                ]
+            )
+    head = ["Where", "Ours (%)", "The paper's (%)", "Difference", "Runs"]
+    caption = "Accuracies; where the paper gives no standard deviation, the difference takes ours for both."
+    return [Table(head, rows, caption)] if rows else [Text("None.")]
+
+
+def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
+    """Each failure in one line, with its reason."""
+    entries = distinct(entry for experiment in experiments for entry in experiment.entries())
+    lines = [f"{data}: no data. {message}" for data, message in (results.missing or {}).items()]
+    for entry, failure in results.failures(entries):
+        lines.append(
+            f"{entry.question.key}, {entry.method.title}: {failure['reason']}, {failure['message']}."
+        )
+    left = [entry for entry in entries if not results.summary(entry) and results.why_not(entry) == "not run"]
+    if left:
+        lines.append(f"{len(left)} of {len(entries)} rows and points were not asked for, and say “not run”.")
+    return [Lines(lines)] if lines else [Text("Everything ran.")]
+
+
+def _surroundings(results: Results) -> list[Block]:
+    """The sessions that the results come from: commands, versions, threads."""
+    sessions = [line for line in results.ledger.lines if line["kind"] == "session"]
+    if not sessions:
+        return [Text("Nothing has run yet.")]
+    places = dict.fromkeys(_place(session["environment"]) for session in sessions)
+    commands = dict.fromkeys(session["command"] for session in sessions)
+    runs = sum(line["kind"] == "run" for line in results.ledger.lines)
+    when = f"{sessions[0]['started'][:10]} to {sessions[-1]['started'][:10]}"
+    return [
+        Text(
+            f"{runs:,} runs in {len(sessions)} sessions, {when}. The seed of a run chooses its labels, too."
+        ),
+        Lines([*places, *commands]),
+    ]
+
+
+def _place(surroundings: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())
+    return (
+        f"{surroundings['system']}, {surroundings['processors']} processors, {surroundings['torch_threads']} "
+        f"threads, Python {surroundings['python']}; {versions}"
+    )

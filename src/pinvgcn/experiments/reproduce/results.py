@@ -1,0 +1,113 @@
+"""What a ledger says about entries, ready for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.ledger import Ledger
+from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported, standard_errors
+from pinvgcn.experiments.reproduce.question import Question
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A method's runs on a question: accuracies in percent, the seconds of a run on its own."""
+
+    runs: int
+    accuracy: float
+    sd: float  # over the runs, with n − 1; 0 for a single run
+    seconds: float
+
+    def against(self, reported: Reported | None) -> float | None:
+        """The difference to the paper in standard errors, where both sides have a mean."""
+        if reported is None or reported.accuracy is None:
+            return None
+        return standard_errors(self.accuracy, self.sd, self.runs, reported.accuracy, reported.sd)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many of the paper's accuracies there are, were computed here, and how they compare."""
+
+    reported: int
+    computed: int
+    within: int  # two standard errors
+    better: int
+    worse: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """A view of the ledger."""
+
+    ledger: Ledger
+    missing: dict[str, str] | None = None  # data that were not here
+
+    def summary(self, entry: Entry) -> Summary | None:
+        """None where no run has finished."""
+        runs = list(self.ledger.runs(*entry.key).values())
+        if not runs:
+            return None
+        accuracies = [100 * run["accuracy"] for run in runs]
+        setups = [sum(line["seconds"].values()) for line in self.ledger.of("setup", *entry.key)]
+        own = [sum(run["seconds"].values()) for run in runs]
+        return Summary(
+            runs=len(runs),
+            accuracy=float(np.mean(accuracies)),
+            sd=float(np.std(accuracies, ddof=1)) if len(runs) > 1 else 0.0,
+            # the median: the first set-up of a program also loads its libraries
+            seconds=float(np.median(setups or [0.0]) + np.median(own)),
+        )
+
+    def tally(self, reported: list[tuple[Entry, Reported]]) -> Tally:
+        """Of entries and what the paper reports for them."""
+        summaries = [(self.summary(entry), cell) for entry, cell in reported]
+        found = [summary.against(cell) for summary, cell in summaries if summary is not None]
+        errors = np.array([number for number in found if number is not None])
+        return Tally(
+            reported=len(reported),
+            computed=len(errors),
+            within=int((abs(errors) <= NOTEWORTHY).sum()),
+            better=int((errors > NOTEWORTHY).sum()),
+            worse=int((errors < -NOTEWORTHY).sum()),
+        )
+
+    def any_of(self, entries: Iterable[Entry]) -> bool:
+        """Whether a run of any of them has finished."""
+        return any(self.ledger.runs(*entry.key) for entry in entries)
+
+    def why_not(self, entry: Entry) -> str:
+        """Why there is no more of an entry, in a few words; empty where nothing is known to be wrong."""
+        failure = self.ledger.failure(*entry.key)
+        if failure is not None:
+            return str(failure["reason"])
+        if self.missing and entry.question.data in self.missing:
+            return "no data"
+        return "" if self.ledger.runs(*entry.key) else "not run"
+
+    def failures(self, entries: list[Entry]) -> list[tuple[Entry, dict[str, Any]]]:
+        """What went wrong, with the whole message."""
+        found = ((entry, self.ledger.failure(*entry.key)) for entry in entries)
+        return [(entry, failure) for entry, failure in found if failure is not None]
+
+    def setup_facts(self, entry: Entry) -> dict[str, Any]:
+        """What the last set-up found out."""
+        lines = self.ledger.of("setup", *entry.key)
+        facts: dict[str, Any] = lines[-1]["facts"] if lines else {}
+        return facts
+
+    def mean_weights(self, entry: Entry) -> dict[str, float]:
+        """The average absolute weight of each part, over the runs; empty without runs."""
+        found = [run["facts"]["weights"] for run in self.ledger.runs(*entry.key).values() if "facts" in run]
+        return {part: float(np.mean([w[part] for w in found])) for part in found[0]} if found else {}
+
+    def statistics(self, question: Question) -> dict[str, Any] | None:
+        """What is known of a data set."""
+        lines = self.ledger.of("statistics", question.key)
+        numbers: dict[str, Any] | None = lines[-1]["numbers"] if lines else None
+        return numbers

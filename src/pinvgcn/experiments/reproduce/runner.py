@@ -1,0 +1,184 @@
+"""Jobs done one after the other, each within its budget, and each result kept at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import Any
+
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.ledger import Ledger
+from pinvgcn.experiments.reproduce.question import Question
+from pinvgcn.experiments.reproduce.work import Describe, Job, Message, Runs, serve
+
+BUDGET = 3600.0  # seconds that a method may take for a question
+OVER_BUDGET = "over budget"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to show: the ``line`` of what is going on, and how many runs are now behind us."""
+
+    line: str
+    finished: int = 0
+    trouble: bool = False  # worth a line that stays
+
+
+Show = Callable[[Event], None]
+
+
+@dataclass
+class Runner:
+    """Does what is not in the ledger yet.
+
+    A method's clock for a question starts when the data are loaded. When its budget is used up, its process
+    is ended, in the middle of a run if need be; what it finished until then stays.
+    """
+
+    ledger: Ledger
+    budget: float = BUDGET
+    retry: bool = False  # also what failed before
+    show: Show = lambda event: None
+    missing: dict[str, str] = field(default_factory=dict)  # data that are not here, and what to do
+    _worker: Worker | None = None
+
+    def plan(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
+        """The runs that are still to be done."""
+        jobs = []
+        for entry in entries:
+            there = self.ledger.runs(*entry.key)
+            left = tuple(seed for seed in seeds if seed not in there)
+            if left and not self._given_up(entry):
+                jobs.append(Runs(entry, left))
+        return jobs
+
+    def _given_up(self, entry: Entry) -> bool:
+        """What failed is not tried again, unless it was too slow for a smaller budget than now."""
+        failure = self.ledger.failure(*entry.key)
+        if failure is None or self.retry:
+            return False
+        return failure["reason"] != OVER_BUDGET or self.budget <= failure["budget"]
+
+    def describe(self, questions: Iterable[Question]) -> None:
+        """Compute the statistics that are not there yet."""
+        for question in questions:
+            if not self.ledger.of("statistics", question.key):
+                self._do(Describe(question), f"{question.title}: statistics")
+
+    def run(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
+        """Answer every question with every method, for every seed."""
+        for job in self.plan(entries, seeds):
+            self._do(job, job.entry.title)
+
+    def close(self) -> None:
+        """End the process that did the work."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _do(self, job: Job, title: str) -> None:
+        if job.question.data in self.missing:
+            return self._skip(job)
+        if self._worker is None:
+            self._worker = Worker()
+        total = len(job.seeds) if isinstance(job, Runs) else 0
+        done = 0
+        self.show(Event(f"{title}: reading the data"))
+        self._worker.send(job)
+        ends: float | None = None  # nothing is timed before the data are there
+        while True:
+            kind, content = self._worker.receive(ends)
+            if kind == "begun":
+                ends = time.monotonic() + self.budget
+                self.show(Event(f"{title}: set-up" if total else title))
+            elif kind == "setup":
+                self._keep("setup", job, content)
+                self.show(Event(f"{title}: run 1 of {total}"))
+            elif kind == "run":
+                self._keep("run", job, content)
+                done += 1
+                self.show(Event(f"{title}: run {min(done + 1, total)} of {total}", finished=1))
+            elif kind == "statistics":
+                self._keep("statistics", job, content)
+            elif kind == "done":
+                return None
+            elif kind == "missing":
+                self.missing[job.question.data] = content["message"]
+                self.show(Event(f"{job.question.title} left out: {content['message']}", trouble=True))
+                return self._skip(job)
+            else:
+                self._failed(job, title, kind, content, done, total)
+                return None
+
+    def _skip(self, job: Job) -> None:
+        self.show(Event("", finished=len(job.seeds) if isinstance(job, Runs) else 0))
+
+    def _failed(
+        self, job: Job, title: str, kind: str, content: dict[str, Any], done: int, total: int
+    ) -> None:
+        if kind != "failed":  # the process is gone, or has to go
+            self.close()
+        if kind == OVER_BUDGET:
+            reached = f"with {done} of {total} runs" if done else "before its first run"
+            content = {"reason": OVER_BUDGET, "message": f"ended after {self.budget:g} s {reached}"}
+        self._keep("failure", job, {**content, "budget": self.budget, "finished": done})
+        text = f"{title}: {content['reason']}: {content['message']}"
+        self.show(Event(text, finished=total - done, trouble=True))
+
+    def _keep(self, kind: str, job: Job, content: dict[str, Any]) -> None:
+        about = {"question": job.question.key}
+        if isinstance(job, Runs):
+            about["method"] = job.entry.method.name
+        self.ledger.append(kind, **about, **content)
+
+
+class Worker:
+    """A process of its own for ``serve``: started afresh, so that it shares no state with this one."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def send(self, job: Job) -> None:
+        self._connection.send(job)
+
+    def receive(self, ends: float | None) -> Message:
+        """The next message; ``over budget`` when none comes in time, ``killed`` when none will come."""
+        left = None if ends is None else max(0.0, ends - time.monotonic())
+        ready = wait([self._connection, self._process.sentinel], left)
+        if self._connection in ready or self._connection.poll():
+            try:
+                message: Message = self._connection.recv()
+                return message
+            except (EOFError, OSError):
+                pass
+        elif not ready:
+            return OVER_BUDGET, {}
+        self._process.join()
+        return "killed", _cause(self._process.exitcode)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+
+
+def _cause(code: int | None) -> dict[str, Any]:
+    if code == -9:
+        return {
+            "reason": "out of memory",
+            "message": "the system ended the process (signal 9), as it does when memory runs out",
+        }
+    return {"reason": "killed", "message": f"the process ended with exit code {code}"}

@@ -1,0 +1,71 @@
+"""The table of average absolute weights: how much each part of the filters is used."""
+
+from __future__ import annotations
+
+from pinvgcn.experiments.reproduce import hypergraphs, oakland
+from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.paper import paper
+from pinvgcn.experiments.reproduce.pinv import pinv
+from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES, TITLES
+from pinvgcn.experiments.reproduce.results import Results
+
+PARTS = ("zero impulse", "pseudoinverse", "high-pass")
+SIGMA, RANK = 100.0, 100
+
+
+def _rows() -> list[tuple[str, str, Entry, list[float] | None]]:
+    """Data set, rank, entry, and the paper's three numbers."""
+    theirs = paper()["table_average_weights"]
+    rows: list[tuple[str, str, Entry, list[float] | None]] = []
+    for name in CLOUDS:
+        method = pinv("paper", sigma=SIGMA, rank=RANK)
+        numbers = theirs[f"{name}_sigma100_rank100"]
+        rows.append((f"{TITLES[name]}, σ = 100", "100", Entry(oakland.QUESTIONS[name], method), numbers))
+    for name in CLOUDS:
+        method = pinv("corrected", sigma=SIGMA, rank=RANK)
+        numbers = theirs[f"{name}_sigma100_rank100"]
+        rows.append(
+            (f"{TITLES[name]}, σ = 100, corrected", "100", Entry(oakland.QUESTIONS[name], method), numbers)
+        )
+    for name in TABLES:
+        entry = Entry(hypergraphs.QUESTIONS[name], pinv("paper"))
+        rows.append((TITLES[name], "full", entry, theirs[name]))
+    return rows
+
+
+def entries() -> list[Entry]:
+    """The same runs as in the tables of results."""
+    return [entry for _, _, entry, _ in _rows()]
+
+
+def blocks(results: Results) -> list[Block]:
+    """The table."""
+    rows = []
+    for label, rank, entry, theirs in _rows():
+        ours = results.mean_weights(entry)
+        used = results.setup_facts(entry).get("rank")
+        cells = [Cell(label), Cell(rank, "" if used is None else f"{used} used")]
+        for place, part in enumerate(PARTS):
+            text = f"{ours[part]:.3f}" if ours else results.why_not(entry)
+            cells.append(Cell(text, "" if theirs is None else f"{theirs[place]:.3f}"))
+        runs = len(results.ledger.runs(*entry.key))
+        cells.append(Cell(str(runs)))
+        rows.append(cells)
+    head = [
+        "Dataset",
+        "Rank",
+        "Part 1 (zero-impulse)",
+        "Part 2 (pseudoinverse)",
+        "Part 3 (high-pass)",
+        "Runs",
+    ]
+    caption = (
+        "The mean absolute weight of each part, averaged over the two layers and over the runs; ours "
+        "above, the paper's below, which has no standard deviations."
+    )
+    return [Table(head, rows, caption)]
+
+
+WEIGHTS = Experiment("weights", "Learned weights", entries, blocks)

@@ -1,0 +1,170 @@
+"""The process that does the work: it can be ended when it takes too long, and may die without harm.
+
+It receives jobs and reports what happens, one message at a time. Data sets stay loaded from one job to
+the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import traceback
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pinvgcn.errors import DatasetError, MissingDependencyError
+from pinvgcn.experiments.comparison import Score, confusion_matrix
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.question import Question
+from pinvgcn.experiments.task import Task
+
+KEPT = 4  # tasks in memory
+ALLOCATOR = ("can't allocate memory", "not enough memory", "cannot allocate memory", "bad_alloc")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Let a method answer a question for these seeds."""
+
+    entry: Entry
+    seeds: tuple[int, ...]
+
+    @property
+    def question(self) -> Question:
+        return self.entry.question
+
+
+@dataclass(frozen=True)
+class Describe:
+    """Compute the statistics of a data set."""
+
+    question: Question
+
+
+Job = Runs | Describe
+Message = tuple[str, dict[str, Any]]
+
+
+def serve(connection: Connection) -> None:
+    """Do the jobs that arrive until None does. Runs in a process of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    _die_first()
+    _stay_within_memory()
+    tasks: dict[Question, Task] = {}
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
+        while (job := connection.recv()) is not None:
+            for message in _messages(job, tasks):
+                connection.send(message)
+
+
+def _messages(job: Job, tasks: dict[Question, Task]) -> Iterator[Message]:
+    """What happens on the way; the last message is ``done``, ``missing`` or ``failed``."""
+    try:
+        try:
+            task = _task(job.question, tasks)
+        except DatasetError as error:
+            yield "missing", {"message": one_line(error)}
+            return
+        yield "begun", {}
+        yield from _described(task) if isinstance(job, Describe) else _answers(job, task)
+        yield "done", {}
+    except MemoryError as error:
+        yield "failed", {"reason": "out of memory", "message": one_line(error) or "MemoryError"}
+    except MissingDependencyError as error:
+        yield "failed", {"reason": "not installed", "message": one_line(error)}
+    except Exception as error:
+        memory = any(sign in str(error).lower() for sign in ALLOCATOR)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = "" if memory else f" ({Path(place.filename).name}, line {place.lineno})"
+        yield (
+            "failed",
+            {
+                "reason": "out of memory" if memory else "error",
+                "message": f"{type(error).__name__}: {one_line(error)}{where}",
+            },
+        )
+
+
+def _task(question: Question, tasks: dict[Question, Task]) -> Task:
+    if question not in tasks:
+        while len(tasks) >= KEPT:
+            del tasks[next(iter(tasks))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a data set warns about, a method does too
+            tasks[question] = question.load()
+    return tasks[question]
+
+
+def _described(task: Task) -> Iterator[Message]:
+    from pinvgcn.experiments.reproduce.statistics import statistics
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield "statistics", {"numbers": statistics(task)}
+
+
+def _answers(job: Runs, task: Task) -> Iterator[Message]:
+    with _noted() as notes:
+        prepared = job.entry.method.prepare(task)
+    facts = getattr(prepared, "facts", {})
+    yield "setup", {"seconds": rounded(prepared.seconds), "facts": facts, "notes": notes}
+    for seed in job.seeds:
+        labels = task.labels(seed)
+        asked = task.asked(labels)
+        with _noted() as notes:
+            answer = prepared.answer(labels, seed)
+        counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
+        score = Score(job.entry.method.name, seed, counts, answer.seconds)
+        yield (
+            "run",
+            {
+                "seed": seed,
+                "accuracy": round(score.accuracy, 6),
+                "mean_recall": round(score.mean_recall, 6),
+                "seconds": rounded(answer.seconds),
+                **({"facts": answer.facts} if answer.facts else {}),
+                **({"notes": notes} if notes else {}),
+            },
+        )
+
+
+@contextlib.contextmanager
+def _noted() -> Iterator[list[str]]:
+    """Collects what is warned about, each line once."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    ours = [w.message for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning)]
+    notes.extend(dict.fromkeys(one_line(message) for message in ours))
+
+
+def rounded(seconds: dict[str, float]) -> dict[str, float]:
+    """To tenths of a millisecond."""
+    return {stage: round(value, 4) for stage, value in seconds.items()}
+
+
+def one_line(message: object) -> str:
+    """Without line breaks."""
+    return " ".join(str(message).split())
+
+
+def _die_first() -> None:
+    """Where the system is out of memory, this process shall be the one that it ends (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _stay_within_memory() -> None:
+    """An allocation beyond the memory of the machine fails here, rather than bringing it to a stop (Unix)."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import os
+        import resource
+
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (there, hard))

@@ -1,0 +1,103 @@
+"""``pinvgcn reproduce`` as its users run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pinvgcn.cli import main
+
+COMMAND = [sys.executable, "-m", "pinvgcn", "reproduce"]
+
+
+def lines_of(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.slow
+def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
+    tmp_path: Path,
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PINVGCN_DATA"}
+    environment |= {"PINVGCN_CACHE": str(tmp_path / "cache"), "https_proxy": "http://127.0.0.1:9"}
+    command = [*COMMAND, "hypergraphs", "--methods", "nearest_neighbour", "--out", "out"]
+
+    def run(runs: int) -> subprocess.CompletedProcess[str]:
+        result = subprocess.run(
+            [*command, "--runs", str(runs)],
+            cwd=tmp_path,
+            env={**environment, "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        assert "Traceback" not in result.stderr
+        return result
+
+    first = run(2)
+    assert first.stdout.splitlines()[-1] == "Report: out/report.html"
+    told = [line for line in first.stderr.splitlines() if "left out" in line]
+    assert [line.split()[0] for line in told] == ["Covertype45", "Covertype67"]
+    for line in told:
+        assert "https://archive.ics.uci.edu" in line
+        assert "PINVGCN_DATA" in line
+    runs = [line for line in lines_of(tmp_path / "out") if line["kind"] == "run"]
+    assert [(run["question"], run["method"], run["seed"]) for run in runs] == [
+        ("mushroom, 10 per class", "nearest_neighbour", 0),
+        ("mushroom, 10 per class", "nearest_neighbour", 1),
+    ]
+    assert all(0.8 < run["accuracy"] < 1 for run in runs)
+    # a third run is added to the two that are there
+    run(3)
+    kinds = [line["kind"] for line in lines_of(tmp_path / "out")]
+    assert (kinds.count("run"), kinds.count("session"), kinds.count("setup")) == (3, 2, 2)
+    (session, *_) = lines_of(tmp_path / "out")
+    assert session["command"] == (
+        "pinvgcn reproduce hypergraphs --runs 2 --budget 3600 --methods nearest_neighbour"
+    )
+    assert "torch" in session["environment"]["versions"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["everything"], "experiment must be one of 'oakland', 'hypergraphs', 'split-size', 'citation', "),
+        (["weights", "--methods", "gcn,catboost"], "methods must be one of 'pinvgcn'. Got 'gcn' instead"),
+        (["--methods", ","], "methods must be names with commas between them. Got ','"),
+        (["--runs", "0"], "Invalid value for '--runs'"),
+        (["--runs", "many"], "Invalid value for '--runs'"),
+        (["--seed-start", "-1"], "Invalid value for '--seed-start'"),
+        (["--budget", "0"], "budget must be"),
+        (["--budget", "nan"], "budget must be"),
+    ],
+)
+def test_bad_input_is_one_line_and_two(
+    arguments: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments, "--out", str(tmp_path / "out")]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out").write_text("")
+    assert main(["reproduce", "weights", "--out", str(tmp_path / "out")]) == 2
+    assert "The output folder must be one that can be written to" in capfd.readouterr().err
+
+
+def test_a_file_of_results_that_is_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "results.jsonl").write_text("shopping list\n")
+    assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
+    err = capfd.readouterr().err
+    assert "Line 1 of" in err
+    assert err.count("\n") == 1

@@ -1,0 +1,59 @@
+"""Methods that do what can go wrong, in a module of their own: the process that works imports it too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.errors import MissingDependencyError
+from pinvgcn.experiments.task import Answer, Prepared, Ready, Task
+
+
+@dataclass(frozen=True)
+class Behaves:
+    """Knows every class, and then behaves in its own way."""
+
+    name: str
+    pause: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return self.name.capitalize()
+
+    @property
+    def description(self) -> str:
+        return "For tests."
+
+    def prepare(self, task: Task) -> Prepared:
+        if self.name == "unprepared":
+            raise ValueError("no\n graph")
+        return Ready(task, self._answer, {"graph": 2.0})
+
+    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+        if self.name == "fails" and seed == 1:
+            raise ZeroDivisionError("seed one")
+        if self.name == "greedy":
+            raise MemoryError("too much")
+        if self.name == "allocator":
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+        if self.name == "lonely":
+            raise MissingDependencyError("install torch_geometric")
+        if self.name == "sleepy" and seed == 1:
+            time.sleep(600)
+        if self.name == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.name == "leaves":
+            os._exit(3)
+        if self.name == "warns":
+            warnings.warn("mind\n the gap", stacklevel=2)
+        time.sleep(self.pause)
+        codes = task.y.copy()
+        if self.name == "half":  # a share of the answers that depends on the seed alone
+            wrong = np.random.default_rng(seed).random(len(codes)) < 0.5
+            codes[wrong] = 1 - codes[wrong]
+        return Answer(codes, {"fit": 0.5 + seed}, facts={"seed": seed})

@@ -1,0 +1,138 @@
+"""Every number of the paper has its entry, and every entry its own name."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+from pinvgcn.datasets import Dataset
+from pinvgcn.errors import ParameterError
+from pinvgcn.experiments.reproduce import citation, hypergraphs, oakland, rank, regularization
+from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_entries, chosen_experiments
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.paper import paper
+from pinvgcn.experiments.reproduce.pinv import pinv
+from pinvgcn.experiments.reproduce.question import CLOUDS, NETWORKS, TABLES, Question
+from pinvgcn.experiments.reproduce.statistics import diameter, statistics
+
+ENTRIES = [entry for experiment in EXPERIMENTS.values() for entry in experiment.entries()]
+
+
+def test_the_words_of_the_command() -> None:
+    words = ["oakland", "hypergraphs", "split-size", "citation", "regularization", "rank", "weights"]
+    assert list(EXPERIMENTS) == words
+    assert chosen_experiments("all") == list(EXPERIMENTS.values())
+    with pytest.raises(ParameterError, match="experiment must be one of 'oakland'"):
+        chosen_experiments("everything")
+
+
+def test_equal_keys_are_equal_work() -> None:
+    """Two entries with one key would share their runs: they must be the same question and method."""
+    seen: dict[tuple[str, str], Entry] = {}
+    for entry in ENTRIES:
+        first = seen.setdefault(entry.key, entry)
+        assert (first.question, first.method) == (entry.question, entry.method), entry.key
+
+
+def test_other_work_has_another_key() -> None:
+    by_work = {(entry.question, repr(entry.method)): entry.key for entry in ENTRIES}
+    assert len(set(by_work.values())) == len(by_work)
+
+
+def test_entries_travel_to_another_process() -> None:
+    for entry in ENTRIES:
+        assert pickle.loads(pickle.dumps(entry)).key == entry.key
+
+
+def test_every_row_of_the_paper_is_there() -> None:
+    reported = {name: len(experiment.reported()) for name, experiment in EXPERIMENTS.items()}
+    curves = paper()["figure_rank"]["misclassification"]
+    beyond = sum(r >= rank.LARGEST[data] for data in TABLES for r, _ in curves[data])
+    assert reported == {
+        "oakland": 2 * 16 - 2,  # two cells say that memory ran out
+        "hypergraphs": 3 * 8,
+        "split-size": 3 * 4 * 4,
+        "citation": 3 * 4,
+        "regularization": 3 * 2 * 10,
+        "rank": sum(len(curve) for curve in curves.values()) - beyond,
+        "weights": 0,
+    }
+    for experiment in EXPERIMENTS.values():
+        keys = {entry.key for entry in experiment.entries()}
+        assert all(entry.key in keys for entry, _ in experiment.reported())
+
+
+def test_ranks_beyond_the_largest_are_the_largest() -> None:
+    full = pinv("paper").name
+    names = [rank.entry("mushroom", r).method.name for r in (80, 85, 111)]
+    assert names == ["pinvgcn paper rank=80", full, full]
+
+
+def test_settings_of_the_paper_and_corrected_ones() -> None:
+    ours = pinv("paper", sigma=10.0, rank=30)
+    assert (ours.paper, dict(ours.settings)) == (True, {"sigma": 10.0, "rank": 30})
+    corrected = pinv("corrected", sigma=10.0, rank=30)
+    assert corrected.settings["loops"] == 1.0
+    assert corrected.settings["scaling"] == "centre"
+    assert corrected.settings["tolerance"] is None
+    assert pinv("paper", high_pass=False).settings["filters"] == "no-high-pass"
+
+
+def test_only_some_methods() -> None:
+    chosen = chosen_entries([EXPERIMENTS["hypergraphs"]], ["pinvgcn"])
+    assert {entry.method.name for entry in chosen} == {"pinvgcn paper", "pinvgcn paper no-high-pass"}
+    with pytest.raises(ParameterError, match="methods must be one of"):
+        chosen_entries([EXPERIMENTS["hypergraphs"]], ["catboost"])
+
+
+def test_questions_by_name() -> None:
+    assert Question("cora", regularization=0.1).key == "cora hypergraph R=0.1, standard split"
+    assert Question("mushroom", 5).key == "mushroom, 5 per class"
+    keys = {entry.question.key for entry in ENTRIES}
+    assert len(keys) == len({entry.question for entry in ENTRIES})
+
+
+def test_the_diameter_of_a_box() -> None:
+    import itertools
+
+    import numpy as np
+
+    corners = np.array(list(itertools.product([0, 1.0], [0, 2.0], [0, 3.0])))
+    inside = np.random.default_rng(0).random((50, 3))
+    assert diameter(np.vstack([inside, corners])) == pytest.approx(np.sqrt(14))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_statistics_of_hypergraphs(name: str, data_set: Callable[[str], Dataset]) -> None:
+    data_set(name)
+    ours, theirs = statistics(hypergraphs.QUESTIONS[name].load()), paper()["table_hypergraph_info"][name]
+    assert (ours["nodes"], ours["hyperedges"], ours["classes"]) == (theirs["n"], theirs["hyperedges"], 2)
+    assert round(ours["eigengap"], 2) == theirs["eigengap"]
+    assert ours["largest_rank"] == rank.LARGEST[name]
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_statistics_of_clouds(name: str, data_set: Callable[[str], Dataset]) -> None:
+    data_set(name)
+    ours, theirs = statistics(oakland.QUESTIONS[name].load()), paper()["table_oakland_info"][name]
+    assert (ours["nodes"], ours["classes"]) == (theirs["nodes"], theirs["classes"])
+    assert round(ours["label_rate"], 2) == theirs["label_rate"]
+    assert round(ours["diameter"], 1) == theirs["diameter"]
+    for sigma, eigengap in theirs["eigengap"].items():
+        assert ours["eigengap"][sigma] == pytest.approx(eigengap, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_statistics_of_networks(name: str, data_set: Callable[[str], Dataset]) -> None:
+    data_set(name)
+    ours, theirs = statistics(citation.QUESTIONS[name].load()), paper()["table_citation"][name]
+    assert (ours["nodes"], ours["components"]) == (theirs["n"], theirs["components"])
+    assert round(ours["eigengap"], 4) == theirs["eigengap"]
+
+
+def test_the_grid_of_the_regularization() -> None:
+    for data in NETWORKS:
+        for curve in paper()["figure_categorical_regularization"][data].values():
+            assert tuple(R for R, _ in curve) == regularization.FACTORS

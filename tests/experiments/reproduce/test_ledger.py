@@ -1,0 +1,84 @@
+"""What is written stays; what was half written goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pinvgcn.errors import DataError
+from pinvgcn.experiments.reproduce.ledger import Ledger
+
+
+def filled(path: Path) -> Ledger:
+    ledger = Ledger.open(path)
+    ledger.append("session", format=1)
+    for seed in (1, 0):
+        ledger.append("run", question="q", method="m", seed=seed, accuracy=0.5 + seed / 10)
+    ledger.append("run", question="q", method="other", seed=0, accuracy=0.1)
+    return ledger
+
+
+def test_lines_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    written = filled(path)
+    read = Ledger.open(path)
+    assert read.lines == written.lines
+    assert {seed: run["accuracy"] for seed, run in read.runs("q", "m").items()} == {0: 0.5, 1: 0.6}
+    assert read.runs("q", "nobody") == {}
+
+
+def test_no_file_is_an_empty_ledger(tmp_path: Path) -> None:
+    assert Ledger.open(tmp_path / "none.jsonl").lines == []
+
+
+def test_every_line_is_in_the_file_at_once(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "results.jsonl")
+    for count in range(1, 4):
+        ledger.append("run", question="q", method="m", seed=count, accuracy=1.0)
+        assert len(Ledger.open(ledger.path).lines) == count
+
+
+@pytest.mark.parametrize("cut", [1, 2, 30])
+def test_a_half_written_last_line_is_removed_and_the_file_goes_on(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "results.jsonl"
+    whole = filled(path).lines
+    path.write_bytes(path.read_bytes()[:-cut])
+    ledger = Ledger.open(path)
+    assert ledger.lines == whole[:-1]
+    ledger.append("run", question="q", method="new", seed=7, accuracy=0.2)
+    assert Ledger.open(path).lines == [*whole[:-1], ledger.lines[-1]]
+
+
+def test_a_letter_cut_in_two_is_survived(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    Ledger.open(path).append("failure", question="q", method="m", reason="ö", message="")
+    content = path.read_bytes()
+    path.write_bytes(content + content[: content.index("ö".encode()) + 1])
+    assert len(Ledger.open(path).lines) == 1
+
+
+@pytest.mark.parametrize("text", ["not JSON", "[1]", '{"a": 1}', '{"kind": "party"}', '{"kind": "run"}'])
+def test_a_foreign_line_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "results.jsonl"
+    filled(path)
+    with path.open("a") as stream:
+        stream.write(text + "\n")
+    with pytest.raises(DataError, match=r"Line 5 of .*results\.jsonl must be a JSON object .* --out"):
+        Ledger.open(path)
+
+
+def test_a_seed_that_ran_twice_counts_once(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "results.jsonl")
+    ledger.append("run", question="q", method="m", seed=0, accuracy=0.9)
+    assert ledger.runs("q", "m")[0]["accuracy"] == 0.5
+
+
+def test_a_failure_counts_until_something_has_run(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "results.jsonl")
+    assert ledger.failure("q", "m") is None
+    ledger.append("failure", question="q", method="m", reason="error", message="")
+    ledger.append("setup", question="q", method="m", seconds={})
+    assert ledger.failure("q", "m") is not None
+    ledger.append("run", question="q", method="m", seed=5, accuracy=0.9)
+    assert ledger.failure("q", "m") is None

@@ -1,0 +1,55 @@
+"""The embedded numbers, and the difference of two means in standard errors."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from pinvgcn.experiments.reproduce.paper import Reported, paper, standard_errors
+from pinvgcn.experiments.reproduce.results import Summary
+
+
+def test_a_few_numbers_that_the_paper_prints() -> None:
+    numbers = paper()
+    assert numbers["table_oakland_info"]["oakland2"]["eigengap"] == {"10": 0.002, "100": 0.872}
+    gdc = next(r for r in numbers["table_oakland"]["rows"] if (r["method"], r["knn"]) == ("GDC", 100))
+    assert gdc["oakland1"] == {"accuracy": 37.84, "sd": 5.09, "seconds": 3446.95}
+    assert Reported.of(gdc["oakland2"]) == Reported(None, remark="out of memory")
+    assert numbers["figure_rank"]["seconds"]["covertype67"][-1] == [124.0, 3.46576]
+    assert numbers["table_citation"]["cora"]["rank500_best_regularization"] == 82.34
+    assert numbers["figure_split_size"]["covertype45"]["PinvGCN"][3] == [50.0, 2.4712e-06]
+
+
+def test_they_are_those_of_the_file_that_they_were_made_from() -> None:
+    source = Path(os.environ.get("PINVGCN_DATA", "/nowhere")).parent / "paper" / "results.json"
+    if not source.is_file():
+        pytest.skip("the file of the paper's numbers is not beside the data")
+    for name, value in json.loads(source.read_text()).items():
+        if not name.startswith("_"):
+            shown = {k: v for k, v in value.items() if not k.startswith("_")}
+            assert paper()[name] == shown, name
+
+
+def test_the_difference_by_hand() -> None:
+    # 3²/9 + 4²/100 = 1.16; (91 − 90)/√1.16
+    assert standard_errors(91.0, 3.0, 9, 90.0, 4.0) == pytest.approx(1 / math.sqrt(1.16))
+    assert standard_errors(89.0, 3.0, 9, 90.0, 4.0) == pytest.approx(-1 / math.sqrt(1.16))
+    # without theirs, ours stands for both: 2²/4 + 2²/100 = 1.04
+    assert standard_errors(70.0, 2.0, 4, 71.0, None) == pytest.approx(-1 / math.sqrt(1.04))
+
+
+def test_differences_without_a_spread() -> None:
+    assert standard_errors(91.0, 0.0, 1, 90.0, 4.0) is None
+    assert standard_errors(100.0, 0.0, 5, 100.0, None) == 0
+    assert standard_errors(99.0, 0.0, 5, 100.0, None) == -math.inf
+
+
+def test_a_summary_against_what_was_reported() -> None:
+    summary = Summary(runs=4, accuracy=92.0, sd=2.0, seconds=1.0)
+    assert summary.against(Reported(90.0, 10.0)) == pytest.approx(2 / math.sqrt(1 + 1))
+    assert summary.against(None) is None
+    assert summary.against(Reported(None, remark="out of memory")) is None

@@ -1,0 +1,163 @@
+"""Runs in a process of their own: kept one by one, continued, ended when they take too long."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from behaviours import Behaves
+
+from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.ledger import Ledger
+from pinvgcn.experiments.reproduce.question import Question
+from pinvgcn.experiments.reproduce.runner import Event, Runner
+
+MUSHROOM = Question("mushroom", 10)
+BUDGET = 4.0
+TROUBLED = ("fails", "greedy", "allocator", "lonely", "unprepared", "sleepy", "dies", "leaves")
+
+
+def entry(name: str) -> Entry:
+    return Entry(MUSHROOM, Behaves(name))
+
+
+@dataclass
+class Troubles:
+    """One session in which nearly everything goes wrong."""
+
+    ledger: Ledger
+    events: list[Event]
+    seconds: float
+
+    def failure(self, name: str) -> dict:
+        failure = self.ledger.failure(MUSHROOM.key, name)
+        assert failure is not None
+        return failure
+
+    def seeds(self, name: str) -> list[int]:
+        return list(self.ledger.runs(MUSHROOM.key, name))
+
+
+@pytest.fixture(scope="module")
+def troubles(tmp_path_factory: pytest.TempPathFactory) -> Troubles:
+    ledger = Ledger.open(tmp_path_factory.mktemp("troubles") / "results.jsonl")
+    events: list[Event] = []
+    started = time.monotonic()
+    with Runner(ledger, budget=BUDGET, show=events.append) as runner:
+        runner.run([entry(name) for name in ("well", *TROUBLED, "warns")], range(3))
+    return Troubles(ledger, events, time.monotonic() - started)
+
+
+def test_what_works_is_kept_with_its_seconds_and_facts(troubles: Troubles) -> None:
+    assert troubles.seeds("well") == [0, 1, 2]
+    run = troubles.ledger.runs(MUSHROOM.key, "well")[2]
+    assert (run["accuracy"], run["mean_recall"], run["seconds"]) == (1.0, 1.0, {"fit": 2.5})
+    assert run["facts"] == {"seed": 2}
+    (setup,) = troubles.ledger.of("setup", MUSHROOM.key, "well")
+    assert setup["seconds"] == {"graph": 2.0}
+
+
+def test_after_every_trouble_the_rest_goes_on(troubles: Troubles) -> None:
+    assert troubles.seeds("warns") == [0, 1, 2]
+    assert troubles.ledger.runs(MUSHROOM.key, "warns")[0]["notes"] == ["mind the gap"]
+
+
+def test_an_error_is_recorded_in_one_line_and_what_ran_before_stays(troubles: Troubles) -> None:
+    failure = troubles.failure("fails")
+    assert failure["reason"] == "error"
+    assert failure["message"].startswith("ZeroDivisionError: seed one (behaviours.py, line ")
+    assert failure["finished"] == 1
+    assert troubles.seeds("fails") == [0]
+    assert troubles.failure("unprepared")["message"].startswith("ValueError: no graph (")
+
+
+@pytest.mark.parametrize("name", ["greedy", "allocator", "dies"])
+def test_out_of_memory(troubles: Troubles, name: str) -> None:
+    """As Python says it, as torch says it, and as the system says it."""
+    assert troubles.failure(name)["reason"] == "out of memory"
+
+
+def test_a_missing_package_and_a_process_that_leaves(troubles: Troubles) -> None:
+    assert troubles.failure("lonely")["reason"] == "not installed"
+    assert troubles.failure("lonely")["message"] == "install torch_geometric"
+    assert troubles.failure("leaves")["message"] == "the process ended with exit code 3"
+
+
+def test_a_run_that_is_too_slow_is_ended(troubles: Troubles) -> None:
+    failure = troubles.failure("sleepy")
+    assert failure["reason"] == "over budget"
+    assert failure["message"] == "ended after 4 s with 1 of 3 runs"
+    assert failure["budget"] == BUDGET
+    assert troubles.seeds("sleepy") == [0]
+    assert troubles.seconds < 300  # it would have slept for ten minutes
+
+
+def test_all_runs_are_behind_us_at_the_end(troubles: Troubles) -> None:
+    assert sum(event.finished for event in troubles.events) == 3 * (2 + len(TROUBLED))
+    assert sum(event.trouble for event in troubles.events) == len(TROUBLED)
+
+
+def test_what_failed_is_tried_again_only_when_that_may_help(troubles: Troubles) -> None:
+    entries = [entry(name) for name in ("fails", "sleepy", "well")]
+
+    def planned(**settings: float) -> dict[str, tuple[int, ...]]:
+        runner = Runner(troubles.ledger, **{"budget": BUDGET, **settings})  # type: ignore[arg-type]
+        return {job.entry.method.name: job.seeds for job in runner.plan(entries, range(4))}
+
+    assert planned() == {"well": (3,)}
+    assert planned(budget=BUDGET + 1) == {"sleepy": (1, 2, 3), "well": (3,)}
+    assert planned(retry=True) == {"fails": (1, 2, 3), "sleepy": (1, 2, 3), "well": (3,)}
+
+
+def test_an_interrupted_session_continues_where_it_stopped(tmp_path: Path) -> None:
+    """By hand after two runs, and by a power cut in the middle of a line: in the end nothing is amiss."""
+    path = tmp_path / "results.jsonl"
+    finished = 0
+
+    def interrupt(event: Event) -> None:
+        nonlocal finished
+        finished += event.finished
+        if finished == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), Runner(Ledger.open(path), show=interrupt) as runner:
+        runner.run([entry("half")], range(5))
+    assert list(Ledger.open(path).runs(MUSHROOM.key, "half")) == [0, 1]
+    path.write_bytes(path.read_bytes()[:-9])
+    with Runner(Ledger.open(path)) as runner:
+        runner.run([entry("half")], range(5))
+        ledger = runner.ledger
+    assert sorted(line["seed"] for line in ledger.lines if line["kind"] == "run") == [0, 1, 2, 3, 4]
+    # the same numbers as without interruption, and another one for each seed
+    with Runner(Ledger.open(tmp_path / "whole.jsonl")) as runner:
+        runner.run([entry("half")], range(5))
+        whole = runner.ledger
+    accuracies = [
+        [run["accuracy"] for run in book.runs(MUSHROOM.key, "half").values()] for book in (ledger, whole)
+    ]
+    assert accuracies[0] == accuracies[1]
+    assert len(set(accuracies[0])) == 5
+
+
+def test_missing_data_are_told_once_and_not_kept_as_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PINVGCN_DATA", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PINVGCN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # no network here
+    events: list[Event] = []
+    question = Question("covertype45", 10)
+    with Runner(Ledger.open(tmp_path / "results.jsonl"), show=events.append) as runner:
+        runner.describe([question])
+        runner.run(
+            [Entry(question, Behaves("well")), Entry(question, Behaves("half")), entry("well")], range(2)
+        )
+    (message,) = [event.line for event in events if event.trouble]
+    assert message.startswith("Covertype45 left out: covertype/covtype.data.gz is not on this machine")
+    assert "https://archive.ics.uci.edu" in message
+    assert [line["question"] for line in runner.ledger.lines if line["kind"] == "run"] == [MUSHROOM.key] * 2
+    assert not [line for line in runner.ledger.lines if line["kind"] == "failure"]
+    assert sum(event.finished for event in events) == 6

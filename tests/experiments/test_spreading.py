@@ -1,0 +1,111 @@
+"""Labels that travel along a graph, against the equations that they solve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from pinvgcn.errors import TrainingError
+from pinvgcn.experiments.methods import BASELINES, poisson
+from pinvgcn.experiments.methods.poisson import Factorised, Iterated, Solver, poisson_learning, self_tuned
+from pinvgcn.experiments.methods.spreading import PreparedSpreading
+from pinvgcn.experiments.task import Task
+from pinvgcn.graphs import nearest_points
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(60, 3)) + 8 * (np.arange(60) >= 35)[:, None]  # two clouds, far apart
+W = self_tuned(nearest_points(POINTS, 5))
+
+
+def few(n: int, given: dict[int, int]) -> np.ndarray:
+    labels = np.full(n, -1)
+    labels[list(given)] = list(given.values())
+    return labels
+
+
+def test_weights_of_points() -> None:
+    dense = np.zeros((60, 60))
+    for i, x in enumerate(POINTS):
+        distance = np.linalg.norm(POINTS - x, axis=1)
+        near = np.argsort(distance)[1:6]
+        dense[i, near] = np.exp(-4 * (distance[near] / distance[near].max()) ** 2)
+    np.testing.assert_allclose(W.toarray(), dense + dense.T, atol=1e-14)
+
+
+@pytest.mark.parametrize("solver", [Factorised(W), Iterated(W, tolerance=1e-12)], ids=["factors", "rounds"])
+def test_the_equation_is_solved(solver: Solver) -> None:
+    assert solver.pieces == 2
+    F = np.random.default_rng(1).normal(size=(60, 3))
+    for c in range(2):
+        F[solver.piece == c] -= F[solver.piece == c].mean(axis=0)
+    u = solver.solve(F)
+    d = np.asarray(W.sum(axis=1)).ravel()
+    expected = np.linalg.pinv(np.diag(d) - W.toarray()) @ F
+    for c in range(2):  # the pseudoinverse has mean zero; ours has mean zero by degrees
+        own = solver.piece == c
+        expected[own] -= d[own] @ expected[own] / d[own].sum()
+        np.testing.assert_allclose(d[own] @ u[own], 0, atol=1e-10)
+    np.testing.assert_allclose(u, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [Factorised, Iterated])
+def test_classes_by_the_dense_formula(kind: type[Solver]) -> None:
+    A = self_tuned(nearest_points(POINTS[:35], 5))
+    labels = few(35, {0: 0, 4: 0, 9: 1, 20: 2})
+    d = np.asarray(A.sum(axis=1)).ravel()
+    F = np.zeros((35, 3))
+    known = np.flatnonzero(labels >= 0)
+    F[known] = np.eye(3)[labels[known]] - np.eye(3)[labels[known]].mean(axis=0)
+    u = np.linalg.pinv(np.diag(d) - A.toarray()) @ F
+    u -= d @ u / d.sum()
+    np.testing.assert_array_equal(poisson_learning(kind(A), labels, 3), u.argmax(axis=1))
+    priors = np.array([0.1, 0.2, 0.7])
+    weighted = (u * priors / np.array([0.5, 0.25, 0.25])).argmax(axis=1)
+    np.testing.assert_array_equal(poisson_learning(kind(A), labels, 3, priors=priors), weighted)
+    assert (weighted != u.argmax(axis=1)).any()
+
+
+@pytest.mark.parametrize("kind", [Factorised, Iterated])
+def test_pieces_with_labels_of_one_class_or_of_none(kind: type[Solver]) -> None:
+    clique = np.ones((4, 4)) - np.eye(4)
+    A = sp.csr_array(sp.block_diag([clique, clique, clique, np.zeros((1, 1))]))
+    labels = few(13, {0: 2, 4: 0, 7: 1, 5: 0})
+    codes = poisson_learning(kind(A), labels, 3)
+    np.testing.assert_array_equal(codes[:4], 2)
+    np.testing.assert_array_equal(codes[[4, 5, 7]], [0, 0, 1])
+    np.testing.assert_array_equal(codes[8:], 0)  # the class with most labels
+
+
+def test_an_equation_that_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poisson, "ROUNDS", 2)
+    with pytest.raises(TrainingError, match="not solved to 1e-06 in 2 rounds"):
+        poisson_learning(Iterated(W), few(60, {0: 0, 5: 1, 40: 0, 41: 1}), 2)
+
+
+def test_label_spreading_is_its_closed_form() -> None:
+    A = sp.csr_array((W > 0).astype(float))
+    labels = few(60, {0: 0, 5: 1, 40: 0, 41: 1, 50: 2})
+    d = np.asarray(A.sum(axis=1)).ravel()
+    S = A.toarray() / np.sqrt(np.outer(d, d))
+    Y = np.zeros((60, 3))
+    Y[labels >= 0, labels[labels >= 0]] = 1
+    F = np.linalg.solve(np.eye(60) - 0.2 * S, 0.8 * Y)
+    answer = PreparedSpreading(A, {}).answer(labels, 0)
+    np.testing.assert_array_equal(answer.codes, F.argmax(axis=1))
+    shares = F / F.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(answer.model.label_distributions_, shares, atol=1e-2)  # it stops at 1e-3
+
+
+@pytest.mark.parametrize("name", ["label_spreading", "poisson"])
+def test_points_and_tables(name: str) -> None:
+    points = Task("p", "P", "points", POINTS, (np.arange(60) >= 35).astype(int), ("a", "b"), 1)
+    prepared = BASELINES[name].prepare(points)
+    assert prepared.seconds["graph"] > 0
+    answer = prepared.answer(few(60, {0: 0, 50: 1}), 0)
+    np.testing.assert_array_equal(answer.codes, points.y)
+    frame = pd.DataFrame({f"column{c}": [*"uuuuuuuuuuuu", *"vvvvvvvvvvvv"] for c in range(3)})
+    table = Task("t", "T", "table", frame, np.repeat([1, 0], 12), ("a", "b"), 1)
+    answer = BASELINES[name].prepare(table).answer(few(24, {3: 1, 20: 0}), 0)
+    np.testing.assert_array_equal(answer.codes, table.y)
