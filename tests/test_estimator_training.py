@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ import torch
 from sklearn.datasets import make_blobs
 
 from pinvgcn import Hypergraph, PinvGCNClassifier, estimator, prepared
-from pinvgcn.errors import DataError, ParameterError, TrainingWarning
+from pinvgcn.errors import DataError, ParameterError, TrainingError, TrainingWarning
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
 from pinvgcn.nn.nodewise import apply_layers
@@ -216,6 +218,20 @@ class TestManyRuns:
         before = torch.get_num_threads()
         fit_many(quick(epochs=2), X, self.LABELS, workers=2)
         assert torch.get_num_threads() == before
+
+    def test_an_interrupt_ends_all_runs(self):
+        """A real signal, to the process that waits for its runs."""
+        model = quick(epochs=10**6)
+        threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        started = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            fit_many(model, X, self.LABELS, workers=2)
+        assert time.perf_counter() - started < 60
+
+    def test_the_error_of_one_run_ends_the_others(self):
+        model = quick(epochs=10**6, learning_rate=1e30)
+        with pytest.raises(TrainingError, match="epoch"):
+            fit_many(model, X, self.LABELS, workers=2)
 
     def test_shared_rows_fit_like_the_model_alone(self):
         model = quick(warm_start=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -373,9 +373,16 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _learn(
-        self, prepared: Prepared, labels: RowLabels, seed: int, *, warm: bool, threads: int | None = None
+        self,
+        prepared: Prepared,
+        labels: RowLabels,
+        seed: int,
+        *,
+        warm: bool,
+        threads: int | None = None,
+        tell: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Train a network, sum it over all nodes, and keep what it says."""
+        """Train a network, sum it over all nodes, and keep what it says. ``tell`` hears of each epoch."""
         settings = self._training_settings()
         started = time.perf_counter()
         network = PinvGCN(
@@ -401,7 +408,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 settings,
                 held_out=None if watched is None else self._at_nodes(watched, prepared),
                 seed=seed,
-                on_epoch=on_epoch,
+                on_epoch=on_epoch if tell is None else tell,
                 threads=threads,
             )
         counts = None if prepared.distinct is None else prepared.distinct.counts

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -58,7 +59,8 @@ def fit_many(
     Graph, spectrum and the first layer's products are computed once; the runs are trained side by side, each
     in one thread. Masks and samples depend on a run's own seed alone, so that neither the other runs nor the
     number of workers change a run. With ``sigma="labels"`` every run has a spectrum of its own: one fit after
-    the other.
+    the other. An interrupt from the keyboard ends all runs within an epoch, and is raised: a part of the runs
+    would not fit their labels.
 
     Parameters
     ----------
@@ -97,8 +99,20 @@ def fit_many(
     def learn(place: int) -> PinvGCNClassifier:
         run = runs[place]
         run._remember_columns(X)
-        run._learn(prepared, read[place], seeds[place], warm=False, threads=1)
+        run._learn(prepared, read[place], seeds[place], warm=False, threads=1, tell=tell)
         return run
 
+    stop = threading.Event()
+
+    def tell(epoch: int, loss: float) -> None:
+        if stop.is_set():
+            raise CancelledError
+
     with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        return list(pool.map(learn, range(len(runs))))
+        fits = [pool.submit(learn, place) for place in range(len(runs))]
+        try:
+            return [fit.result() for fit in fits]
+        except BaseException:  # an interrupt, or the error of one run: nobody waits for the others
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -283,6 +283,17 @@ class TestSample:
         assert fresh(2).ids.tolist()[4:] == laps[0][12:18]
         assert Sample(problem, ROWS, 6, seed=2)(2).ids.tolist() != fresh(2).ids.tolist()
 
+    @pytest.mark.parametrize("size", [5, 8, 13, 20, 35])
+    def test_no_node_comes_again_before_the_others_of_its_group(self, gaussian, size):
+        """36 nodes in groups whose sizes differ: each has laps of its own length."""
+        sample = Sample(self.problem(gaussian), ROWS, size, seed=3)
+        epochs = [sample(epoch) for epoch in range(4 * (36 // size + 1) * (36 // size))]
+        for group, m in enumerate(epochs[0].weights[4:].int().tolist()):
+            drawn = [epoch.ids[4 + group].item() for epoch in epochs]
+            laps = [drawn[start : start + m] for start in range(0, len(drawn) - m + 1, m)]
+            assert all(len(set(lap)) == m for lap in laps)
+            assert len(set(drawn)) == m
+
     def test_one_node_of_each_group_of_neighbours(self, gaussian):
         """36 nodes on a line, in groups of 5 and 4: each draw has one of each group, as often as its size."""
         line = np.random.default_rng(0).permutation(gaussian.n)

@@ -27,9 +27,8 @@ class Sample:
 
     The unlabelled nodes, in the order in which ``Problem.order`` has them, are cut into s pieces whose sizes
     differ by one at most. Each is walked through in even strides from a place that is drawn, and drawn anew
-    when the smaller ones have been walked through: no node comes a second time before the others of its group
-    have come, but for the one by which a larger group is larger. What an epoch visits depends on seed and
-    epoch alone.
+    when it has been walked through: no node comes a second time before the others of its group have come.
+    What an epoch visits depends on seed and epoch alone.
     """
 
     def __init__(self, problem: Problem, labelled: Tensor, size: int, seed: int) -> None:
@@ -38,20 +37,23 @@ class Sample:
         unlabelled[labelled.cpu().numpy()] = False
         self._others = problem.order[unlabelled[problem.order]]
         bounds = np.arange(size + 1) * len(self._others) // size
-        self._starts, self._sizes = bounds[:-1], np.diff(bounds)
-        self._strides = np.where(self._sizes == bounds[1], _stride(bounds[1]), _stride(bounds[1] + 1))
-        self._lap, self._offsets = -1, self._starts
-        counts = np.concatenate([np.ones(len(labelled)), self._sizes])
+        self._starts, sizes = bounds[:-1], np.diff(bounds)
+        self._groups = {int(m): np.flatnonzero(sizes == m) for m in np.unique(sizes)}
+        self._laps = dict.fromkeys(self._groups, -1)
+        self._offsets = np.zeros(size, dtype=np.int64)
+        counts = np.concatenate([np.ones(len(labelled)), sizes])
         self._counts = torch.from_numpy(counts).to(labelled.device, torch.get_default_dtype())
 
     def __call__(self, epoch: int) -> Problem:
         """The nodes of an epoch, the labelled ones first."""
-        lap, step = divmod(epoch, int(self._sizes[0]))  # the first group is one of the smaller ones
-        if lap != self._lap:
-            generator = np.random.Generator(np.random.Philox([self._seed, lap]))
-            self._lap, self._offsets = lap, generator.integers(0, self._sizes)
-        drawn = self._others[self._starts + (self._offsets + step * self._strides) % self._sizes]
-        nodes = torch.from_numpy(drawn).to(self._labelled.device)
+        places = self._starts.copy()
+        for m, groups in self._groups.items():
+            lap, step = divmod(epoch, m)
+            if lap != self._laps[m]:
+                generator = np.random.Generator(np.random.Philox([self._seed, m, lap]))
+                self._laps[m], self._offsets[groups] = lap, generator.integers(0, m, len(groups))
+            places[groups] += (self._offsets[groups] + step * _stride(m)) % m
+        nodes = torch.from_numpy(self._others[places]).to(self._labelled.device)
         return self._problem.take(torch.cat([self._labelled, nodes]), self._counts)
 
 

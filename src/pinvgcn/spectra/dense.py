@@ -21,7 +21,11 @@ def dense_eigenpairs(matrix: np.ndarray, rank: int, *, deflate: np.ndarray) -> t
 def largest_eigenpairs(matrix: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """The ``rank`` largest eigenpairs of a symmetric matrix, largest first."""
     n = len(matrix)
-    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - rank, n - 1])
-    if len(values) < rank:  # LAPACK loses some of a multiple eigenvalue when asked for a part of the spectrum
+    try:
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - rank, n - 1])
+        complete = len(values) == rank
+    except np.linalg.LinAlgError:
+        complete = False
+    if not complete:  # asked for a part of the spectrum, LAPACK fails or loses some of a multiple eigenvalue
         values, vectors = (part[..., n - rank :] for part in scipy.linalg.eigh(matrix, driver="evd"))
     return values[::-1].copy(), vectors[:, ::-1].copy()
