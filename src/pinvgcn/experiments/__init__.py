@@ -14,4 +14,5 @@ In the order in which data flows:
 - :mod:`~pinvgcn.experiments.demo`: the main job on embedded data
 - :mod:`~pinvgcn.experiments.prose`: the sentences of its report
 - :mod:`~pinvgcn.experiments.report`: its ``report.html`` and ``results.json``
+- :mod:`~pinvgcn.experiments.reproduce`: every table and figure of the paper, computed again
 """

@@ -7,7 +7,10 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-PACKAGES = ("pinvgcn", "torch", "numpy", "scipy", "scikit-learn", "pandas", "finufft", "matplotlib")
+PACKAGES = (
+    "pinvgcn", "torch", "torch_geometric", "numpy", "scipy", "scikit-learn", "pandas", "finufft",
+    "matplotlib",
+)  # fmt: skip
 
 
 def environment() -> dict[str, Any]:

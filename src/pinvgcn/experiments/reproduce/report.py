@@ -113,7 +113,7 @@ def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block
         )
     left = [entry for entry in entries if not results.summary(entry) and results.why_not(entry) == "not run"]
     if left:
-        lines.append(f"{len(left)} of {len(entries)} rows and points were not asked for, and say “not run”.")
+        lines.append(f"{len(left)} of {len(entries)} rows and points have no run yet, and say “not run”.")
     return [Lines(lines)] if lines else [Text("Everything ran.")]
 
 
