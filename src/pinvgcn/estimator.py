@@ -85,9 +85,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     neighbours : int, "auto" or None
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
         "auto" for 10 wherever ``geometry`` is used.
-    priors : "estimated", dict or None
+    priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
-        from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares.
+        from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
+        "estimated" wherever ``geometry`` is used, None elsewhere.
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.
@@ -157,7 +158,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         held_out: float = 0.2,
         class_weight: Any = None,
         neighbours: int | str | None = "auto",
-        priors: Any = "estimated",
+        priors: Any = "auto",
         warm_start: bool = False,
         verbose: bool = False,
         device: str = "cpu",

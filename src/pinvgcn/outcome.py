@@ -40,7 +40,7 @@ class Outcome:
         plain = cls(k, None if k is None else P, None)
         Q = plain.averaged(P, nodes.points, nodes.points) if isinstance(nodes, CloudNodes) else P
         trained = labels.shares
-        if priors is None:
+        if priors is None or (isinstance(priors, str) and priors == "auto" and not is_scan(nodes)):
             return plain, Q
         if isinstance(priors, str):
             shares = estimated_shares(Q, trained, labels.rows, labels.codes)
@@ -70,6 +70,11 @@ class Outcome:
         return q if self.factors is None else corrected(q, self.factors)
 
 
+def is_scan(nodes: Nodes) -> bool:
+    """Whether these are points with local shapes, what "auto" is made for."""
+    return isinstance(nodes, CloudNodes) and nodes.geometry
+
+
 def as_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
     """k, resolved for these nodes."""
     if isinstance(neighbours, str):
@@ -77,7 +82,7 @@ def as_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
             raise ParameterError(
                 f"neighbours must be a whole number, 'auto' or None. Got {neighbours!r} instead."
             )
-        return NEIGHBOURS if isinstance(nodes, CloudNodes) and nodes.geometry else None
+        return NEIGHBOURS if is_scan(nodes) else None
     if neighbours is None:
         return None
     k = check_count("neighbours", neighbours)
@@ -91,11 +96,12 @@ def as_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
 
 def check_priors(priors: Any) -> None:
     """What can be checked before classes are known."""
-    if priors is None or isinstance(priors, dict) or (isinstance(priors, str) and priors == "estimated"):
+    if isinstance(priors, str) and priors in ("auto", "estimated"):
         return
-    raise ParameterError(
-        f"priors must be 'estimated', None or a dict of class: share. Got {priors!r} instead."
-    )
+    if priors is not None and not isinstance(priors, dict):
+        raise ParameterError(
+            f"priors must be 'auto', 'estimated', None or a dict of class: share. Got {priors!r} instead."
+        )
 
 
 def known_shares(priors: dict[Any, float], classes: np.ndarray) -> np.ndarray:
