@@ -67,10 +67,13 @@ SETTINGS = [
     ({"learning_rate": 0}, "learning_rate must be a positive, finite number. Got 0 instead."),
     ({"learning_rate": -0.01}, "learning_rate must be a positive, finite number. Got -0.01 instead."),
     ({"weight_decay": -1.0}, "weight_decay must be a finite number, zero or more. Got -1.0 instead."),
-    ({"scaling": "x"}, "scaling must be one of 'isotropic', 'centre', 'none', 'standard'. Got 'x' instead."),
+    (
+        {"scaling": "x"},
+        "scaling must be one of 'ranks', 'isotropic', 'centre', 'none', 'standard'. Got 'x' instead.",
+    ),
     (
         {"scaling": None},
-        "scaling must be one of 'isotropic', 'centre', 'none', 'standard'. Got None instead.",
+        "scaling must be one of 'ranks', 'isotropic', 'centre', 'none', 'standard'. Got None instead.",
     ),
     ({"graph": "x"}, "graph must be 'gaussian', 'categorical' or a Graph. Got 'x' instead."),
     ({"graph": None}, "graph must be 'gaussian', 'categorical' or a Graph. Got None instead."),

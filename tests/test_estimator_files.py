@@ -212,7 +212,7 @@ def test_the_file_is_plain_safetensors(tmp_path):
     fitted("frame")[0].save(str(path))
     with safe_open(path, framework="numpy") as file:
         description = json.loads(file.metadata()["pinvgcn"])
-    assert (description["kind"], description["format"]) == ("model", 2)
+    assert (description["kind"], description["format"]) == ("model", 3)
     assert description["columns"] == ["east", "north", "up"]
     assert description["classes"] == ["fir", "oak", "élan"]
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.safetensors"]
@@ -260,3 +260,15 @@ class TestFilesOfFormat1:
     def test_a_given_hypergraph(self):
         model = PinvGCNClassifier.load(self.FILES / "hypergraph-1.safetensors")
         np.testing.assert_allclose(model.predict_proba(None), model.transduction_proba_, rtol=0, atol=1e-8)
+
+
+class TestFilesOfFormat2:
+    """Before local shapes, averages and class shares: a loaded model goes on without them."""
+
+    def test_points_with_features(self):
+        model = PinvGCNClassifier.load(TestFilesOfFormat1.FILES / "points-2.safetensors")
+        assert (model.geometry, model.neighbours, model.priors, model.scaling) == (
+            False, None, None, "isotropic"
+        )  # fmt: skip
+        again = model.predict_proba(X, features=X**2)
+        np.testing.assert_allclose(again, model.transduction_proba_, rtol=0, atol=1e-8)

@@ -14,6 +14,7 @@ from pinvgcn.datasets import load_dataset, random_split
 # Section 4.1 of the paper and issue 2; the rest decides nothing (BESIDE) or is the graph's.
 PAPER = {
     "loops": 0.0,
+    "geometry": False,
     "solver": "auto",
     "bins": 10,
     "missing": "ignore",
@@ -28,6 +29,8 @@ PAPER = {
     "nodes_per_epoch": None,
     "patience": None,
     "class_weight": None,
+    "neighbours": None,
+    "priors": None,
 }
 BESIDE = {"held_out": 0.2, "warm_start": False, "verbose": False, "device": "cpu", "random_state": 0}
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pinvgcn.errors import GraphError, ParameterError, PinvGCNWarning
 from pinvgcn.graphs import automatic_sigma
+from pinvgcn.nodes import CloudNodes
 from pinvgcn.row_labels import RowLabels
 
 FACTORS = (1.0, 0.5, 2.0, 0.25)  # times the automatic σ
@@ -18,12 +19,12 @@ EPOCHS = 150  # of a trial
 SURE = 1e-3  # a probability below this counts as this: one wild point should not decide
 
 
-def sigma_by_labels(model: Any, points: np.ndarray, labels: RowLabels, features: Any) -> float:
+def sigma_by_labels(model: Any, nodes: CloudNodes, labels: RowLabels, features: Any) -> float:
     """The candidate σ at which labels that were held out are most probable (docs/maths.md, 6.4).
 
     ``model`` is the classifier whose settings the trials have; it is not changed.
     """
-    base = automatic_sigma(points)
+    base = automatic_sigma(nodes.points)
     try:
         splits = [labels.hold_out(SHARE, seed) for seed in range(HOLD_OUTS)]
     except ParameterError:  # one label a class: nothing can be held out
@@ -35,7 +36,7 @@ def sigma_by_labels(model: Any, points: np.ndarray, labels: RowLabels, features:
         try:
             with warnings.catch_warnings():  # the model that is kept gives its own
                 warnings.simplefilter("ignore", PinvGCNWarning)
-                prepared = trial._prepare(trial._nodes_for(points), features, 0.0)
+                prepared = trial._prepare(nodes.with_sigma(factor * base), features, 0.0)
         except GraphError:  # some points would be isolated
             continue
         loss = []

@@ -12,7 +12,6 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinvgcn.bandwidth import sigma_by_labels
 from pinvgcn.checks import (
+    as_points,
     as_sample_weight,
     check_choice,
     check_count,
@@ -40,14 +40,15 @@ from pinvgcn.nn.model import copy_weights, hidden_widths
 from pinvgcn.nn.nodewise import apply_layers, fold
 from pinvgcn.nn.progress import progress
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
+from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
 SHARED = (
-    "sigma", "rank", "loops", "solver", "tolerance", "bins", "missing", "min_size", "scaling", "filters",
-    "device",
+    "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "missing", "min_size", "scaling",
+    "filters", "device",
 )  # fmt: skip
 
 
@@ -68,15 +69,19 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     loops : float
         "gaussian": the weight that joins each point to itself. With 1 every eigenvector is a smooth
         function of position; the paper has 0.
+    geometry : bool or "auto"
+        "gaussian": whether the network sees the local shapes of ``local_geometry`` beside the coordinates,
+        whose last must be the height. "auto": for points in space, 2,000 or more.
     solver, tolerance
         How the spectrum is computed and how large a residual is accepted; see ``Graph.spectrum``.
     bins, missing, min_size
         "categorical": see ``Hypergraph.from_table``.
-    scaling : {"isotropic", "centre", "none", "standard"}
-        What is done to points and extra features before the network sees them: "isotropic" centres them,
-        brings all coordinates by one common factor to a spread (root mean square) of 10, and each extra
-        feature by its own; "centre" keeps their units; "standard" gives each column a spread of 1. Tables
-        stay 0 and 1, and the features of a given graph stay as they are.
+    scaling : {"ranks", "isotropic", "centre", "none", "standard"}
+        What is done to points and other features before the network sees them: "isotropic" centres them,
+        brings all coordinates by one common factor to a spread (root mean square) of 10, and each other
+        feature by its own; "ranks" does so after it has replaced the values of the other features by their
+        normal scores, which depend on ranks alone; "centre" keeps their units; "standard" gives each column
+        a spread of 1. Tables stay 0 and 1, and the features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
     learning_rate, weight_decay, epochs
@@ -89,6 +94,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         from, and training stops when the loss there has not fallen for so long; the best weights are kept.
     class_weight : dict, "balanced" or None
         Importance of the classes in training.
+    neighbours : int, "auto" or None
+        "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
+        "auto" for 10 wherever ``geometry`` is used.
+    priors : "estimated", "auto", dict or None
+        How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
+        from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
+        "estimated" wherever ``geometry`` is used, None elsewhere.
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.
@@ -108,6 +120,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     classes_ : (classes,) array
     sigma_ : float
         "gaussian": the σ of the graph, chosen or given.
+    priors_ : (classes,) array
+        The share of each class, by ``priors``.
     graph_, spectrum_
         The graph and its spectrum.
     network_ : PinvGCN
@@ -138,12 +152,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         sigma: float | str = "auto",
         rank: int | None = None,
         loops: float = 1.0,
+        geometry: bool | str = "auto",
         solver: str = "auto",
         tolerance: float | None = None,
         bins: int = 10,
         missing: str = "ignore",
         min_size: int = 2,
-        scaling: str = "isotropic",
+        scaling: str = "ranks",
         filters: Any = "three-part",
         hidden: int | Sequence[int] = 32,
         dropout: float = 0.5,
@@ -154,6 +169,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         patience: int | None = None,
         held_out: float = 0.2,
         class_weight: Any = None,
+        neighbours: int | str | None = "auto",
+        priors: Any = "auto",
         warm_start: bool = False,
         verbose: bool = False,
         device: str = "cpu",
@@ -163,6 +180,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.sigma = sigma
         self.rank = rank
         self.loops = loops
+        self.geometry = geometry
         self.solver = solver
         self.tolerance = tolerance
         self.bins = bins
@@ -179,6 +197,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.patience = patience
         self.held_out = held_out
         self.class_weight = class_weight
+        self.neighbours = neighbours
+        self.priors = priors
         self.warm_start = warm_start
         self.verbose = verbose
         self.device = device
@@ -198,6 +218,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             rank = 100
         settings = {
             "loops": 0.0,
+            "geometry": False,
             "solver": "auto",
             "tolerance": 1e-3 if isinstance(graph, str) and graph == "gaussian" else None,
             "bins": 10,
@@ -213,6 +234,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "nodes_per_epoch": None,
             "patience": None,
             "class_weight": None,
+            "neighbours": None,
+            "priors": None,
         }
         return cls(graph, sigma=sigma, rank=rank, **{**settings, **others})
 
@@ -248,7 +271,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         made = time.perf_counter() - started
         labels = self._labels(y, nodes, sample_weight)
         if kept is None and isinstance(nodes, CloudNodes) and self._by_labels:
-            nodes = nodes.with_sigma(sigma_by_labels(self, nodes.features, labels, features))
+            nodes = nodes.with_sigma(sigma_by_labels(self, nodes, labels, features))
             made = time.perf_counter() - started
         prepared = self._prepare(nodes, features, made) if kept is None else kept
         self._learn(prepared, labels, seed, warm=kept is not None)
@@ -256,18 +279,24 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             self._kept = self._fingerprint(X, features), prepared
         return self
 
-    def predict_proba(self, X: Any, *, features: Any = None) -> np.ndarray:
-        """Probabilities of the classes at any rows, seen or not: (m, classes)."""
-        return softmax(self._scores(X, features), axis=1)
+    def predict_proba(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
+        """Probabilities of the classes at any rows, seen or not: (m, classes).
 
-    def predict(self, X: Any, *, features: Any = None) -> np.ndarray:
-        """The most probable class at any rows, seen or not: (m,)."""
-        scores = self._scores(X, features)
-        return self.classes_[scores.argmax(axis=1)]
+        The neighbourhoods of points, for local shapes and averages, are taken ``among`` the points of
+        "training", or among their "own": the points of X, which are then a whole cloud.
+        """
+        return self._proba(X, features, among)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> float:
+    def predict(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
+        """The most probable class at any rows, seen or not: (m,); see ``predict_proba``."""
+        P = self._proba(X, features, among)
+        return self.classes_[P.argmax(axis=1)]
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "training"
+    ) -> float:
         """The share of rows classified rightly, of those whose class is known: not -1, None or NaN."""
-        predicted = self.predict(X, features=features)
+        predicted = self.predict(X, features=features, among=among)
         known, labelled = read_labels(y, len(predicted))
         if len(known) == 0:
             raise LabelError(f"y must have a label to compare with. Got {len(predicted)} unlabelled rows.")
@@ -278,16 +307,22 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             )
         )
 
-    def _scores(self, X: Any, features: Any) -> np.ndarray:
+    def _proba(self, X: Any, features: Any, among: str) -> np.ndarray:
         check_is_fitted(self, "classes_")
-        if self._nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
+        check_choice("among", among, ("training", "own"))
+        nodes = self._nodes
+        if nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
-        V, own = self._nodes.place(X, self.spectrum_)
+        V, own = nodes.place(X, self.spectrum_, among=among)
         inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
-        if not sp.issparse(inputs):
-            return apply_layers(self._layers, inputs, V)
-        first, inverse, _ = distinct_rows(inputs)  # of a table: equal rows have equal scores
-        return apply_layers(self._layers, inputs[first], V[first])[inverse]
+        if sp.issparse(inputs):  # of a table: equal rows have equal scores
+            first, inverse, _ = distinct_rows(inputs)
+            scores = apply_layers(self._layers, inputs[first], V[first])[inverse]
+        else:
+            scores = apply_layers(self._layers, inputs, V)
+        if not isinstance(nodes, CloudNodes):
+            return self._outcome(scores, None, None)
+        return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
 
     def _training_settings(self) -> TrainingSettings:
         """Those of training; and all that need no nodes are checked, before there is work to lose.
@@ -311,6 +346,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         hidden_widths(self.hidden)
         check_fraction("dropout", self.dropout)
         check_fraction("held_out", self.held_out)
+        check_priors(self.priors)
         self._device()
         return TrainingSettings(
             self.learning_rate, self.weight_decay, self.epochs, self.nodes_per_epoch, self.patience
@@ -342,6 +378,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             self.graph,
             sigma="auto" if self._by_labels else self.sigma,
             loops=self.loops,
+            geometry=self.geometry,
             bins=self.bins,
             missing=self.missing,
             min_size=self.min_size,
@@ -397,7 +434,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if warm:
             copy_weights(self.network_, self.classes_, network, labels.classes)
             settings = replace(settings, epochs=max(1, settings.epochs // WARM_SHARE))
-        watched = None
+        known, watched = labels, None
         if settings.patience is not None:
             labels, watched = labels.hold_out(self.held_out, seed)
         with progress(settings.epochs, show=self.verbose) as on_epoch:
@@ -420,6 +457,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(losses)}, the last. "
                 f"Lower learning_rate (now {self.learning_rate:g}) or scale the features."
             )
+        outcome, P = Outcome.of(scores, prepared.nodes, known, neighbours=self.neighbours, priors=self.priors)
         seconds = dict.fromkeys(prepared.seconds, 0.0) if warm else dict(prepared.seconds)
         seconds["training"] += time.perf_counter() - started
 
@@ -436,8 +474,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self._nodes = prepared.nodes
         self._layers = layers
         self._scaling = prepared.scaling
-        self.transduction_proba_ = softmax(scores, axis=1)
-        self.transduction_ = labels.classes[scores.argmax(axis=1)]
+        self._outcome = outcome
+        self.priors_ = known.shares if outcome.factors is None else known.shares * outcome.factors
+        self.transduction_proba_ = P
+        self.transduction_ = labels.classes[P.argmax(axis=1)]
 
     def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
         device = self._device()

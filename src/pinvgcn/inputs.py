@@ -10,38 +10,48 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, check_rows
 from pinvgcn.errors import DataError
+from pinvgcn.ranks import Ranks
 
-SCALINGS = ("isotropic", "centre", "none", "standard")
+SCALINGS = ("ranks", "isotropic", "centre", "none", "standard")
 SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever the unit of length was
 
 
 @dataclass(frozen=True)
 class InputScaling:
-    """x ↦ (x − shift) / scale on a row's own features and ``n_extra`` more. Sparse features stay sparse."""
+    """x ↦ (x − shift) / scale on a row's own features and ``n_extra`` more. Sparse features stay sparse.
+
+    With ``ranks``, the last columns are replaced by their normal scores before.
+    """
 
     shift: np.ndarray  # (N₀,)
     scale: np.ndarray  # (N₀,)
     n_extra: int
+    ranks: Ranks | None = None
 
     @classmethod
-    def of(cls, own: Any, extra: np.ndarray | None, *, scaling: str, points: bool) -> InputScaling:
-        """From the training rows. Incidences and a given graph's own features keep their meaning: only the
-        coordinates of points, and extra features, are moved."""
+    def of(cls, own: Any, extra: np.ndarray | None, *, scaling: str, coordinates: int) -> InputScaling:
+        """From the training rows. Incidences and a given graph's own features keep their meaning: only
+        points, whose first columns are ``coordinates`` of one unit, and extra features are moved."""
         n_own, n_extra = own.shape[1], 0 if extra is None else extra.shape[1]
         shift, scale = np.zeros(n_own + n_extra), np.ones(n_own + n_extra)
-        moved = ([own] if points else []) + ([] if extra is None else [extra])
+        moved = ([own] if coordinates else []) + ([] if extra is None else [extra])
         if not moved or scaling == "none":
             return cls(shift, scale, n_extra)
         columns = np.hstack(moved)
         begin = len(shift) - columns.shape[1]
         largest = np.abs(columns).max(axis=0)
+        ranks = None
+        if scaling == "ranks" and columns.shape[1] > coordinates:
+            ranks = Ranks.of(columns[:, coordinates:])
+            columns[:, coordinates:] = ranks(columns[:, coordinates:])
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
             shift[begin:] = columns.mean(axis=0)
             if scaling != "centre":
                 spread = columns.std(axis=0)
-                if scaling == "isotropic":
-                    if points:
-                        spread[:n_own] = np.sqrt(np.mean(spread[:n_own] ** 2))  # one factor: shapes stay
+                if scaling != "standard":
+                    if coordinates:
+                        common = np.sqrt(np.mean(spread[:coordinates] ** 2))
+                        spread[:coordinates] = common  # one factor: shapes stay
                     spread /= SPREAD
                 # the spread of a constant column is rounding, which must not become its unit
                 rounding = len(columns) * np.finfo(np.float64).eps * largest
@@ -51,17 +61,24 @@ class InputScaling:
                 f"X and features must be small enough to have a mean and a spread. Got {largest.max():g}; "
                 "use larger units."
             )
-        return cls(shift, scale, n_extra)
+        return cls(shift, scale, n_extra, ranks)
 
     def __call__(self, own: Any, extra: np.ndarray | None) -> Any:
         """The inputs of these rows: (m, N₀), sparse if their own features are."""
         n_own = len(self.shift) - self.n_extra
         if not sp.issparse(own):
-            joined = own if extra is None else np.hstack([own, extra])
+            joined = self._ranked(own if extra is None else np.hstack([own, extra]))
             return (joined - self.shift) / self.scale
         if extra is None:
             return own
+        extra = self._ranked(extra)
         return sp.csr_array(sp.hstack([own, (extra - self.shift[n_own:]) / self.scale[n_own:]]))
+
+    def _ranked(self, columns: np.ndarray) -> np.ndarray:
+        if self.ranks is None:
+            return columns
+        plain = columns.shape[1] - self.ranks.knots.shape[1]
+        return np.hstack([columns[:, :plain], self.ranks(columns[:, plain:])])
 
     def extra_like_in_fit(self, features: Any, n: int) -> np.ndarray | None:
         """The extra features of rows to predict."""

@@ -16,8 +16,13 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer
-from pinvgcn.nodes import nodes_from_state
+from pinvgcn.nodes import CloudNodes, nodes_from_state
+from pinvgcn.outcome import Outcome
+from pinvgcn.ranks import Ranks
 from pinvgcn.spectra import Spectrum
+
+BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
+BEFORE_FORMAT_3 = {"geometry": False, "neighbours": None, "priors": None}  # what models were without them
 
 
 def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -34,14 +39,25 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "scale": model._scaling.scale,
         "transduction_proba": model.transduction_proba_,
         "loss_curve": np.array(model.loss_curve_),
+        "priors": model.priors_,
     }
+    ranks, outcome = model._scaling.ranks, model._outcome
+    if ranks is not None:
+        arrays |= {"ranks.knots": ranks.knots, "ranks.scores": ranks.scores}
+    if outcome.factors is not None:
+        arrays["factors"] = outcome.factors
+    if outcome.neighbours is not None:
+        arrays["node_proba"] = outcome.node_proba
+    if isinstance(model._nodes, CloudNodes) and model._nodes.is_local(outcome.neighbours):
+        arrays["cloud"] = model._nodes.points
     parameters = model.get_params(deep=False)
     if model._nodes.kind == "given":
         parameters["graph"] = None
         features = model._nodes.features
         arrays["features"] = features.toarray() if sp.issparse(features) else features
-    if isinstance(model.class_weight, dict):  # JSON would make text of its keys
-        parameters["class_weight"] = list(model.class_weight.items())
+    for name in BY_CLASS:
+        if isinstance(parameters[name], dict):  # JSON would make text of its keys
+            parameters[name] = list(parameters[name].items())
     description = {
         "parameters": {name: _plain(name, value) for name, value in parameters.items()},
         "classes": _plain("classes_", model.classes_),
@@ -52,6 +68,7 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "n_features_in": getattr(model, "n_features_in_", None),
         "n_extra": model._scaling.n_extra,
+        "neighbours": outcome.neighbours,
         "sigma": getattr(model, "sigma_", None),
         "timings": model.timings_,
     }
@@ -60,9 +77,10 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def saved_parameters(description: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments of a saved model."""
-    parameters = dict(description["parameters"])
-    if isinstance(parameters["class_weight"], list):
-        parameters["class_weight"] = dict(parameters["class_weight"])
+    parameters = BEFORE_FORMAT_3 | description["parameters"]
+    for name in BY_CLASS:
+        if isinstance(parameters[name], list):
+            parameters[name] = dict(parameters[name])
     return parameters
 
 
@@ -77,8 +95,12 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         for depth in range(description["depth"])
     )
     nodes = description["nodes"]
-    model._nodes = nodes_from_state(nodes["kind"], nodes, arrays.get("features"))
-    model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"])
+    model._nodes = nodes_from_state(nodes["kind"], nodes, arrays)
+    ranks = Ranks(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
+    model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], ranks)
+    model._outcome = Outcome(description.get("neighbours"), arrays.get("node_proba"), arrays.get("factors"))
+    if "priors" in arrays:
+        model.priors_ = arrays["priors"]
     if description["columns"]:
         model.feature_names_in_ = np.array(description["columns"], dtype=object)
     if description["n_features_in"] is not None:

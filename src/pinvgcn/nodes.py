@@ -7,6 +7,7 @@ evaluate its basis there, and their features.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -16,10 +17,12 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
+from pinvgcn.features import local_geometry
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
+SCAN = 2_000  # points in space, from which on neighbourhoods of up to 300 are local
 FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
 
 
@@ -29,10 +32,12 @@ class Nodes(ABC):
     kind: ClassVar[str]
     graph: Graph | None
     features: Any  # array, or scipy sparse array for incidences
+    coordinates: int = 0  # how many of the first features are coordinates of points
 
     @abstractmethod
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
-        """Basis values (m, k + r) and features (m, N₀) of the rows of X."""
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        """Basis values (m, k + r) and features (m, N₀) of the rows of X, points ``among`` those of training
+        or their "own": that is where neighbourhoods are taken."""
 
     def state(self) -> dict[str, Any]:
         """What JSON keeps of it, for ``place``."""
@@ -40,21 +45,29 @@ class Nodes(ABC):
 
 
 class CloudNodes(Nodes):
-    """Points joined by Gaussian weights; their features are their coordinates."""
+    """Points joined by Gaussian weights; their features are coordinates and, of a scan, local shapes."""
 
     kind = "gaussian"
 
-    def __init__(self, X: Any, *, sigma: float | str, loops: float) -> None:
+    def __init__(self, X: Any, *, sigma: float | str, loops: float, geometry: bool | str = False) -> None:
         points = as_points(X, "X")
         self.graph = GaussianGraph(points, sigma, loops=loops)
-        self.features = points
+        self.points = points
+        self.coordinates = points.shape[1]
+        self.geometry = _with_geometry(geometry, points)
+        self.features = self._features(points, points)
 
     def with_sigma(self, sigma: float) -> CloudNodes:
         """The same points, joined over another distance."""
         assert isinstance(self.graph, GaussianGraph)
-        return CloudNodes(self.features, sigma=sigma, loops=self.graph.loops)
+        other = copy.copy(self)
+        other.graph = GaussianGraph(self.points, sigma, loops=self.graph.loops)
+        return other
 
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
+    def _features(self, points: np.ndarray, cloud: np.ndarray) -> np.ndarray:
+        return np.hstack([points, local_geometry(points, cloud)]) if self.geometry else points
+
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)
         far = _count_far(V, spectrum)
@@ -65,7 +78,27 @@ class CloudNodes(Nodes):
                 ExtrapolationWarning,
                 stacklevel=4,  # the caller of predict
             )
-        return Basis(V), points
+        return Basis(V), self._features(points, points if among == "own" else self.points)
+
+    def state(self) -> dict[str, Any]:
+        return {"geometry": self.geometry}
+
+    def is_local(self, neighbours: int | None) -> bool:
+        """Whether new points have neighbours in the cloud that count."""
+        return self.geometry or neighbours is not None
+
+
+def _with_geometry(geometry: bool | str, points: np.ndarray) -> bool:
+    """Whether these points get local shapes."""
+    if isinstance(geometry, str) and geometry == "auto":
+        return points.shape[1] == 3 and len(points) >= SCAN
+    if not isinstance(geometry, bool | np.bool_):
+        raise ParameterError(f"geometry must be True, False or 'auto'. Got {geometry!r} instead.")
+    if geometry and points.shape[1] != 3:
+        raise ParameterError(
+            f"geometry=True needs points with x, y and z. Got {points.shape[1]} columns; leave it 'auto'."
+        )
+    return bool(geometry)
 
 
 def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
@@ -91,7 +124,7 @@ class TableNodes(Nodes):
         self.encoder: TableEncoder = graph.encoder
         self.features = graph.incidence
 
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         H, unseen = self.encoder.transform(X)
         met = {column: count for column, count in unseen.items() if count}
         if met:
@@ -129,7 +162,7 @@ class GraphNodes(Nodes):
                 "without features pass numpy.eye(n)."
             )
 
-    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         features = self.features if X is None else _given_features(X, spectrum.n_nodes)
         if features.shape[1] != self.features.shape[1]:
             raise ColumnError(
@@ -154,31 +187,41 @@ def _given_features(X: Any, n: int) -> Any:
 
 
 def nodes_of(
-    X: Any, graph: Any, *, sigma: float | str, loops: float, bins: int, missing: str, min_size: int
+    X: Any,
+    graph: Any,
+    *,
+    sigma: float | str,
+    loops: float,
+    geometry: bool | str,
+    bins: int,
+    missing: str,
+    min_size: int,
 ) -> Nodes:
     """The nodes that X stands for, by the ``graph`` argument of the classifier."""
     if isinstance(graph, Graph):
         return GraphNodes(graph, X)
     if isinstance(graph, str) and graph == "gaussian":
-        return CloudNodes(X, sigma=sigma, loops=loops)
+        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry)
     if isinstance(graph, str) and graph == "categorical":
         return TableNodes(X, bins=bins, missing=missing, min_size=min_size)
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
 
 
-def nodes_from_state(kind: str, state: dict[str, Any], features: np.ndarray | None) -> Nodes:
-    """The nodes of a saved model, able to ``place`` new rows; ``features`` are those of a given graph."""
+def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:
+    """The nodes of a saved model, able to ``place`` new rows."""
     nodes: Nodes
     if kind == CloudNodes.kind:
-        nodes = CloudNodes.__new__(CloudNodes)
+        cloud = CloudNodes.__new__(CloudNodes)
+        cloud.geometry = state.get("geometry", False)  # format 2 has none
+        cloud.points = arrays.get("cloud", np.empty((0, 3)))
+        nodes = cloud
     elif kind == TableNodes.kind:
         table = TableNodes.__new__(TableNodes)
         table.encoder = TableEncoder.from_dict(state["encoder"])
         nodes = table
     else:
         nodes = GraphNodes.__new__(GraphNodes)
-        if features is None:
-            raise KeyError("features")
+        features = arrays["features"]
         nodes.features = sp.csr_array(features) if state.get("sparse") else features
     nodes.graph = None
     return nodes

@@ -46,6 +46,13 @@ class RowLabels:
             )
         return cls(classes, rows, codes[rows], counts)
 
+    @property
+    def shares(self) -> np.ndarray:
+        """How much of the whole weight each class has: (classes,), of sum 1."""
+        totals = np.bincount(self.codes, self.weights, minlength=len(self.classes))
+        shares: np.ndarray = totals / totals.sum()
+        return shares
+
     def take(self, some: np.ndarray) -> RowLabels:
         """Some of the labels, by a boolean mask."""
         weights = None if self.weights is None else self.weights[some]

@@ -23,7 +23,7 @@ class Mediators:
 
         w_ij = w_iu = w_ju = w_e / (2|e| − 3)    for u ∈ e other than i and j,
 
-    from "HyperGCN" (Yadati et al., 2019), 9.7 of docs/maths.md, where i, j have the largest |x_i − x_j|; the
+    from "HyperGCN" (Yadati et al., 2019), 10.7 of docs/maths.md, where i, j have the largest |x_i − x_j|; the
     weights of several hyperedges add up. With the given features, not those of a hidden layer, this is
     FastHyperGCN: one graph for all of training. Hyperedges of one node join nothing.
     """

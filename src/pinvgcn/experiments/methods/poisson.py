@@ -24,7 +24,7 @@ ROUNDS = 20_000
 @dataclass(frozen=True)
 class PoissonLearning:
     """L u = Σ_j (y_j − ȳ) δ_j over the labelled nodes j, Σ_i d_i u_i = 0, from "Poisson Learning: Graph Based
-    Semi-Supervised Learning at Very Low Label Rates" (Calder, Cook, Thorpe and Slepčev, 2020), 9.8 of
+    Semi-Supervised Learning at Very Low Label Rates" (Calder, Cook, Thorpe and Slepčev, 2020), 10.8 of
     docs/maths.md; a node gets the class of the largest entry of u.
 
     On the k-nearest-neighbour graph, with the authors' weights exp(−4 |x_i − x_j|²/r_i²) on points, r_i the

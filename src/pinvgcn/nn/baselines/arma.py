@@ -18,7 +18,7 @@ STEPS = 2
 class ARMA(Network):
     """X' = (1/K) Σ_k Z_k^(T), Z_k^(t+1) = σ(S Z_k^(t) W_k^(t) + X V_k^(t) + b_k^(t)), Z_k^(0) = X, twice,
     from "Graph Neural Networks with Convolutional ARMA Filters" (Bianchi, Grattarola, Livi and Alippi,
-    2019), 9.4 of docs/maths.md, with K = 3 stacks, T = 2 steps, S = D^(−1/2) A D^(−1/2)
+    2019), 10.4 of docs/maths.md, with K = 3 stacks, T = 2 steps, S = D^(−1/2) A D^(−1/2)
     (``gcn.normalised``), σ = ReLU in the first layer and none in the second, whose outputs are class scores.
 
     The weights are those of PyTorch Geometric's layers. The stacks lie side by side, so that one product with

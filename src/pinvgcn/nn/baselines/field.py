@@ -18,7 +18,7 @@ class Field:
     """The receptive field of some nodes: before each product with S, only the nodes that the next ones see.
 
     A convolution at a node needs its neighbours alone, so the loss at a few labelled nodes needs a network of
-    d products only d steps around them, and its gradient is that of all nodes (9.9 of docs/maths.md).
+    d products only d steps around them, and its gradient is that of all nodes (10.9 of docs/maths.md).
     """
 
     nodes: tuple[Tensor, ...]  # (m_0,) … (m_d,): the rows of each product's input, and of the scores

@@ -15,7 +15,7 @@ from pinvgcn.nn.baselines.network import Network, geometric
 
 class GCN(Network):
     """Y = S ReLU(S X W₁ + b₁) W₂ + b₂, from "Semi-Supervised Classification with Graph Convolutional
-    Networks" (Kipf and Welling, 2017), 9.2 of docs/maths.md, with S = ``renormalised(A)``, or the diffusion
+    Networks" (Kipf and Welling, 2017), 10.2 of docs/maths.md, with S = ``renormalised(A)``, or the diffusion
     of ``gdc.py``.
 
     The layers are those of PyTorch Geometric; S X is not computed anew in each epoch.

@@ -20,7 +20,7 @@ def diffusion(adjacency: Any, *, alpha: float = 0.05, top: int = 64, epsilon: fl
     T = D̂^(−1/2) (A + I) D̂^(−1/2) and edge weights are disregarded.
 
     From "Diffusion Improves Graph Learning" (Klicpera, Weißenberger and Günnemann, 2019): personalised
-    PageRank, "top k", columns normalised; 9.5 of docs/maths.md. The sum is not exact ("inexact" in PyTorch
+    PageRank, "top k", columns normalised; 10.5 of docs/maths.md. The sum is not exact ("inexact" in PyTorch
     Geometric): mass is pushed from node to node until less than α ε d̂_j waits at each node j, for one node
     after the other. PyTorch Geometric's own version of that keeps whatever it met of all nodes at a time,
     which does not fit into memory where nodes have a hundred neighbours, and knows no "top k".

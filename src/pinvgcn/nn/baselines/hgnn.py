@@ -54,7 +54,7 @@ class HypergraphInputs:
 
 class HGNN(Network):
     """Y = G ReLU(G X W₁ + b₁) W₂ + b₂, G = D^(−1/2) H W B⁻¹ Hᵀ D^(−1/2), from "Hypergraph Neural Networks"
-    (Feng, You, Zhang, Ji and Gao, 2019), 9.6 of docs/maths.md.
+    (Feng, You, Zhang, Ji and Gao, 2019), 10.6 of docs/maths.md.
 
     G = H̃H̃ᵀ has at most |E| dimensions and is never formed: a layer is H̃ ((H̃ᵀX) W), a sparse product of few
     columns, a small one and a sparse one. Of the first layer, H̃ᵀX is constant.

@@ -11,7 +11,7 @@ from pinvgcn.nn.baselines.network import Network
 
 class HyperGCN(Network):
     """Y = S ReLU(S X W₁ + b₁) W₂ + b₂, from "HyperGCN: A New Method of Training Graph Convolutional Networks
-    on Hypergraphs" (Yadati, Nimishakavi, Yadav, Nitin, Louis and Talukdar, 2019), 9.7 of docs/maths.md, with
+    on Hypergraphs" (Yadati, Nimishakavi, Yadav, Nitin, Louis and Talukdar, 2019), 10.7 of docs/maths.md, with
     S = ``renormalised(A)`` of the graph that ``graphs.Mediators`` puts in the hypergraph's place:
     FastHyperGCN with mediators, as that graph does not follow the hidden layers.
     """

@@ -15,7 +15,7 @@ from pinvgcn.nn.baselines.network import Network, geometric
 
 class GraphSAGE(Network):
     """H' = ReLU(M H W + H V + b), the last layer without ReLU, from "Inductive Representation Learning on
-    Large Graphs" (Hamilton, Ying and Leskovec, 2017), 9.3 of docs/maths.md, where (M H)_i is the mean of the
+    Large Graphs" (Hamilton, Ying and Leskovec, 2017), 10.3 of docs/maths.md, where (M H)_i is the mean of the
     neighbours' rows, M = ``averaging(A)``.
 
     All neighbours are used, none are sampled. The layers are those of PyTorch Geometric; M X is not computed

@@ -1,0 +1,163 @@
+"""What the classifier does with points of a scan: local shapes, averages over neighbours, class shares."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.base import clone
+
+from pinvgcn import PinvGCNClassifier
+from pinvgcn.errors import ParameterError
+from pinvgcn.features import local_average, local_geometry
+from pinvgcn.nn.nodewise import apply_layers
+from pinvgcn.priors import estimated_shares
+from pinvgcn.runs import fit_many
+
+RNG = np.random.default_rng(0)
+# a plain and a ball above it: three quarters and one quarter of the points
+PLAIN = RNG.uniform([0, 0, 0], [20, 20, 0.1], (1_800, 3))
+BALL = RNG.normal([10, 10, 4], 1.0, (600, 3))
+X, TRUTH = np.vstack([PLAIN, BALL]), np.repeat([0, 1], [1_800, 600])
+LABELS = np.full(2_400, -1)
+LABELS[[*range(10), *range(1_800, 1_810)]] = TRUTH[[*range(10), *range(1_800, 1_810)]]
+NEW = X[::40] + 0.05
+
+
+def quick(**settings) -> PinvGCNClassifier:
+    return PinvGCNClassifier(**{"epochs": 30, "rank": 10, **settings})
+
+
+@functools.cache
+def scan() -> PinvGCNClassifier:
+    return quick().fit(X, LABELS)
+
+
+def test_the_formula():
+    """Every step by hand, from the layers that were learned."""
+    model = scan()
+    shapes = local_geometry(X)
+    inputs = model._scaling(np.hstack([X, shapes]), None)
+    np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
+    p = softmax(apply_layers(model._layers, inputs, model._nodes.place(X, model.spectrum_)[0]), axis=1)
+    q = (p + 10 * local_average(X, p, neighbours=10)) / 11
+    rows = np.flatnonzero(LABELS >= 0)
+    shares = estimated_shares(q, np.array([0.5, 0.5]), rows, LABELS[rows])
+    np.testing.assert_allclose(model.priors_, shares, atol=1e-12)
+    expected = q * shares / (q * shares).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.transduction_proba_, expected, atol=1e-9)
+
+
+def test_what_is_found():
+    model = scan()
+    assert np.mean(model.transduction_ == TRUTH) > 0.98
+    assert abs(model.priors_[1] - 0.25) < 0.03
+
+
+def test_points_seen_again_have_what_they_had():
+    model = scan()
+    np.testing.assert_allclose(model.predict_proba(X[5:50]), model.transduction_proba_[5:50], atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X, among="own"), model.transduction_proba_, atol=1e-9)
+    assert model.score(X, TRUTH) == np.mean(model.transduction_ == TRUTH)
+
+
+def test_new_points_do_not_depend_on_their_batch_unless_asked():
+    model = scan()
+    alone = np.vstack([model.predict_proba(x[None]) for x in NEW])
+    np.testing.assert_allclose(model.predict_proba(NEW), alone, atol=1e-9)
+    assert np.abs(model.predict_proba(NEW, among="own") - alone).max() > 1e-6
+
+
+def test_saved_and_loaded(tmp_path):
+    model = scan()
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    for among in ("training", "own"):
+        np.testing.assert_allclose(
+            loaded.predict_proba(NEW, among=among), model.predict_proba(NEW, among=among), atol=1e-12
+        )
+    np.testing.assert_array_equal(loaded.transduction_proba_, model.transduction_proba_)
+    np.testing.assert_array_equal(loaded.priors_, model.priors_)
+
+
+def test_runs_side_by_side_and_a_warm_start():
+    (run,) = fit_many(quick(), X, [LABELS])
+    np.testing.assert_array_equal(run.transduction_proba_, scan().transduction_proba_)
+    warm = quick(warm_start=True).fit(X, LABELS)
+    np.testing.assert_array_equal(warm.transduction_proba_, scan().transduction_proba_)
+    more = LABELS.copy()
+    more[20:40] = TRUTH[20:40]
+    assert np.mean(warm.fit(X, more).transduction_ == TRUTH) > 0.98
+
+
+def test_sigma_by_labels_keeps_the_shapes():
+    model = quick(sigma="labels", epochs=5).fit(X, LABELS)
+    assert model.network_.layers[0].weights.shape[1] == 34
+
+
+@pytest.mark.parametrize(
+    ("points", "settings", "width"),
+    [
+        (X[::2], {}, 3),  # too few
+        (X[:, :2], {}, 2),  # no height
+        (X, {"geometry": False}, 3),
+        (X[::2], {"geometry": True}, 34),
+    ],
+)
+def test_who_is_a_scan(points, settings, width):
+    labels = LABELS[:: 2 if len(points) < 2_000 else 1]
+    model = quick(epochs=3, **settings).fit(points, labels)
+    assert model.network_.layers[0].weights.shape[1] == width
+    assert (model._outcome.neighbours, model._outcome.factors is None) == (
+        (10, False) if width == 34 else (None, True)
+    )
+
+
+def test_each_part_alone():
+    bare = quick(geometry=False).fit(X, LABELS)
+    averaged = clone(bare).set_params(neighbours=4).fit(X, LABELS)
+    expected = (bare.transduction_proba_ + 4 * local_average(X, bare.transduction_proba_, neighbours=4)) / 5
+    np.testing.assert_allclose(averaged.transduction_proba_, expected, atol=1e-12)
+    told = clone(bare).set_params(priors={0: 3, 1: 1}).fit(X, LABELS)
+    np.testing.assert_allclose(told.priors_, [0.75, 0.25])
+    weighed = bare.transduction_proba_ * [0.75, 0.25]
+    expected = weighed / weighed.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(told.transduction_proba_, expected, atol=1e-12)
+    found = clone(bare).set_params(priors="estimated").fit(X, LABELS)
+    assert np.abs(found.priors_ - 0.5).max() > 0.1
+
+
+def test_a_dict_of_priors_is_kept(tmp_path):
+    words = np.array([None, "ball", "plain"], dtype=object)[np.where(LABELS < 0, 0, 2 - LABELS)]
+    model = quick(epochs=3, priors={"ball": 0.2, "plain": 0.8}).fit(X, words)
+    model.save(tmp_path / "model.safetensors")
+    assert PinvGCNClassifier.load(tmp_path / "model.safetensors").priors == {"ball": 0.2, "plain": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"geometry": "yes"}, r"geometry must be True, False or 'auto'\. Got 'yes' instead"),
+        ({"neighbours": "few"}, r"neighbours must be a whole number, 'auto' or None\. Got 'few' instead"),
+        ({"neighbours": 0}, r"neighbours must be a whole number, 1 or more\. Got 0 instead"),
+        ({"priors": 0.5}, r"priors must be 'auto', 'estimated', None or a dict of class: share\. Got 0\.5"),
+        ({"priors": {0: 1.0}}, r"priors must have a share for each labelled class and no other\. Got \[0\]"),
+        ({"priors": {0: 1.0, 1: 0.0}}, r"priors\[1\] must be a positive, finite number\. Got 0\.0"),
+    ],
+    ids=str,
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ParameterError, match=message):
+        quick(epochs=2, **settings).fit(X, LABELS)
+
+
+def test_bad_settings_for_other_data():
+    with pytest.raises(ParameterError, match=r"geometry=True needs points with x, y and z\. Got 2 columns"):
+        quick(geometry=True).fit(X[:, :2], LABELS)
+    with pytest.raises(ParameterError, match=r"neighbours must be 'auto' or None for tables.* Got 5 instead"):
+        PinvGCNClassifier("categorical", neighbours=5, epochs=2).fit(X.round(), LABELS)
+    with pytest.raises(ParameterError, match=r"among must be .* Got 'theirs' instead"):
+        scan().predict(X, among="theirs")
