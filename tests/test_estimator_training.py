@@ -154,10 +154,13 @@ class TestSamples:
     def test_tables(self):
         frame, labels = table()
         labels[20:] = -1
-        everything = quick("categorical", epochs=150).fit(frame, labels)
-        some = quick("categorical", epochs=150, nodes_per_epoch=6).fit(frame, labels)
-        assert some.loss_curve_ != everything.loss_curve_
-        assert np.mean(some.transduction_ == everything.transduction_) > 0.9
+        agreement = []
+        for seed in range(4):  # which by themselves agree in 88 to 100 % of the rows
+            everything = quick("categorical", epochs=150, random_state=seed).fit(frame, labels)
+            some = quick("categorical", epochs=150, nodes_per_epoch=6, random_state=seed).fit(frame, labels)
+            assert some.loss_curve_ != everything.loss_curve_
+            agreement.append(np.mean(some.transduction_ == everything.transduction_))
+        assert np.mean(agreement) > 0.9
 
     def test_auto_is_all_while_that_is_cheap(self, monkeypatch):
         assert quick().fit(X, FEW).loss_curve_ == quick(nodes_per_epoch=None).fit(X, FEW).loss_curve_
