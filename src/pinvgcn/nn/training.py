@@ -143,7 +143,7 @@ def train(
                 f"Training was interrupted after {len(losses)} of {settings.epochs} epochs: "
                 "the model is the best so far.",
                 TrainingWarning,
-                stacklevel=4,  # the caller of fit
+                stacklevel=7,  # the caller of fit
             )
     best.restore()
     network.eval()
