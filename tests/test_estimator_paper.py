@@ -29,6 +29,7 @@ PAPER = {
     "nodes_per_epoch": None,
     "patience": None,
     "class_weight": None,
+    "members": 1,
     "neighbours": None,
     "priors": None,
 }

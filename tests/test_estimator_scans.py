@@ -42,7 +42,9 @@ def test_the_formula():
     inputs = model._scaling(np.hstack([X, shapes]), None)
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
-    p = softmax(apply_layers(model._layers, inputs, model._nodes.place(X, model.spectrum_)[0]), axis=1)
+    V, _ = model._nodes.place(X, model.spectrum_)
+    scores = np.mean([apply_layers(member.layers, inputs, V) for member in model._members], axis=0)
+    p = softmax(scores / model._outcome.temperature, axis=1)
     q = (p + 10 * local_average(X, p, neighbours=10)) / 11
     rows = np.flatnonzero(LABELS >= 0)
     shares = estimated_shares(q, np.array([0.5, 0.5]), rows, LABELS[rows])
@@ -114,6 +116,7 @@ def test_who_is_a_scan(points, settings, width):
     assert (model._outcome.neighbours, model._outcome.factors is None) == (
         (10, False) if width == 34 else (None, True)
     )
+    assert len(model._members) == (5 if width == 34 else 1)
 
 
 def test_each_part_alone():
@@ -141,6 +144,8 @@ def test_a_dict_of_priors_is_kept(tmp_path):
     ("settings", "message"),
     [
         ({"geometry": "yes"}, r"geometry must be True, False or 'auto'\. Got 'yes' instead"),
+        ({"members": "many"}, r"members must be a whole number or 'auto'\. Got 'many' instead"),
+        ({"members": 0}, r"members must be a whole number, 1 or more\. Got 0 instead"),
         ({"neighbours": "few"}, r"neighbours must be a whole number, 'auto' or None\. Got 'few' instead"),
         ({"neighbours": 0}, r"neighbours must be a whole number, 1 or more\. Got 0 instead"),
         ({"priors": 0.5}, r"priors must be 'auto', 'estimated', None or a dict of class: share\. Got 0\.5"),

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.datasets import make_blobs
 
-from pinvgcn import Hypergraph, PinvGCNClassifier, estimator, prepared
+from pinvgcn import Hypergraph, PinvGCNClassifier, members, prepared
 from pinvgcn.errors import DataError, ParameterError, TrainingError, TrainingWarning
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
@@ -99,7 +99,7 @@ class TestEqualRows:
             computed.append(len(V))
             return apply_layers(layers, inputs, V)
 
-        monkeypatch.setattr(estimator, "apply_layers", counted)
+        monkeypatch.setattr(members, "apply_layers", counted)
         together = model.predict_proba(new, features=others)
         whole = new if others is None else new.assign(extra=others)
         assert computed == [len(whole.drop_duplicates())]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,6 +35,7 @@ from pinvgcn.graphs import GaussianGraph, TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.members import Member, as_members, joint_scores, side_by_side, temperature
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
 from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.filters import parse_filters
@@ -94,6 +97,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         from, and training stops when the loss there has not fallen for so long; the best weights are kept.
     class_weight : dict, "balanced" or None
         Importance of the classes in training.
+    members : int or "auto"
+        How many networks are trained, whose scores are averaged. Each of several goes without its own part of
+        each class's labels, by which it is found how sure they may be. "auto" for 5 wherever ``geometry`` is
+        used, 1 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
         "auto" for 10 wherever ``geometry`` is used.
@@ -125,9 +132,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     graph_, spectrum_
         The graph and its spectrum.
     network_ : PinvGCN
-        The trained network.
+        The trained network, the first of several.
     loss_curve_, n_iter_ : list of float, int
-        The loss of each epoch, and how many there were.
+        The loss of each of its epochs, and how many there were.
     timings_ : dict
         Seconds for "graph", "spectrum" and "training".
 
@@ -169,6 +176,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         patience: int | None = None,
         held_out: float = 0.2,
         class_weight: Any = None,
+        members: int | str = "auto",
         neighbours: int | str | None = "auto",
         priors: Any = "auto",
         warm_start: bool = False,
@@ -197,6 +205,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.patience = patience
         self.held_out = held_out
         self.class_weight = class_weight
+        self.members = members
         self.neighbours = neighbours
         self.priors = priors
         self.warm_start = warm_start
@@ -234,6 +243,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "nodes_per_epoch": None,
             "patience": None,
             "class_weight": None,
+            "members": 1,
             "neighbours": None,
             "priors": None,
         }
@@ -317,9 +327,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
-            scores = apply_layers(self._layers, inputs[first], V[first])[inverse]
+            scores = joint_scores(self._members, inputs[first], V[first])[inverse]
         else:
-            scores = apply_layers(self._layers, inputs, V)
+            scores = joint_scores(self._members, inputs, V)
         if not isinstance(nodes, CloudNodes):
             return self._outcome(scores, None, None)
         return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
@@ -419,45 +429,51 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         threads: int | None = None,
         tell: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Train a network, sum it over all nodes, and keep what it says. ``tell`` hears of each epoch."""
-        settings = self._training_settings()
+        """Train networks, sum them over all nodes, and keep what they say together.
+
+        ``tell`` hears of each epoch.
+        """
         started = time.perf_counter()
-        network = PinvGCN(
-            prepared.spectrum,
-            prepared.inputs.shape[1],
-            len(labels.classes),
-            hidden=self.hidden,
-            dropout=self.dropout,
-            filters=self.filters,
-            generator=torch.Generator().manual_seed(seed),
-        ).to(self._device())
-        if warm:
-            copy_weights(self.network_, self.classes_, network, labels.classes)
-            settings = replace(settings, epochs=max(1, settings.epochs // WARM_SHARE))
-        known, watched = labels, None
-        if settings.patience is not None:
-            labels, watched = labels.hold_out(self.held_out, seed)
-        with progress(settings.epochs, show=self.verbose) as on_epoch:
-            losses = train(
-                network,
-                prepared.problem,
-                self._at_nodes(labels, prepared),
-                settings,
-                held_out=None if watched is None else self._at_nodes(watched, prepared),
-                seed=seed,
-                on_epoch=on_epoch if tell is None else tell,
-                threads=threads,
-            )
-        counts = None if prepared.distinct is None else prepared.distinct.counts
+        count = as_members(self.members, prepared.nodes)
+        parts = labels.folds(count, seed)
+        done = itertools.count()
+
+        def learn(number: int, stop: threading.Event | None) -> Member:
+            def on_epoch(epoch: int, loss: float) -> None:
+                if stop is not None and stop.is_set():
+                    raise KeyboardInterrupt
+                if tell is not None:
+                    tell(epoch, loss)
+                if show is not None:
+                    show(next(done), loss)
+
+            before = self._members[min(number, len(self._members) - 1)].network if warm else None
+            own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+            own_threads = threads if count == 1 else 1
+            return self._train(prepared, parts[number][0], own, before, on_epoch, own_threads)
+
+        epochs = count * self._settings(warm).epochs
+        with progress(epochs, show=self.verbose) as show:
+            members = side_by_side(learn, count, threads or torch.get_num_threads())
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            layers = fold(network, prepared.inputs, prepared.basis, counts)
-            scores = prepared.of_all_rows(apply_layers(layers, prepared.inputs, prepared.basis))
+            each = [
+                prepared.of_all_rows(apply_layers(member.layers, prepared.inputs, prepared.basis))
+                for member in members
+            ]
+            scores = np.mean(each, axis=0) if count > 1 else each[0]
         if not np.isfinite(scores).all():
             raise TrainingError(
-                f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(losses)}, the last. "
-                f"Lower learning_rate (now {self.learning_rate:g}) or scale the features."
+                f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(members[0].losses)}, "
+                f"the last. Lower learning_rate (now {self.learning_rate:g}) or scale the features."
             )
-        outcome, P = Outcome.of(scores, prepared.nodes, known, neighbours=self.neighbours, priors=self.priors)
+        outcome, P = Outcome.of(
+            scores,
+            prepared.nodes,
+            labels,
+            temperature=temperature(each, [held for _, held in parts]),
+            neighbours=self.neighbours,
+            priors=self.priors,
+        )
         seconds = dict.fromkeys(prepared.seconds, 0.0) if warm else dict(prepared.seconds)
         seconds["training"] += time.perf_counter() - started
 
@@ -467,17 +483,60 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.graph_, GaussianGraph):
             self.sigma_ = self.graph_.sigma
         self.spectrum_ = prepared.spectrum
-        self.network_ = network
-        self.loss_curve_ = losses
-        self.n_iter_ = len(losses)
+        self._members = members
+        self.network_ = members[0].network
+        self.loss_curve_ = members[0].losses
+        self.n_iter_ = len(self.loss_curve_)
         self.timings_ = seconds
         self._nodes = prepared.nodes
-        self._layers = layers
         self._scaling = prepared.scaling
         self._outcome = outcome
-        self.priors_ = known.shares if outcome.factors is None else known.shares * outcome.factors
+        self.priors_ = labels.shares if outcome.factors is None else labels.shares * outcome.factors
         self.transduction_proba_ = P
         self.transduction_ = labels.classes[P.argmax(axis=1)]
+
+    def _settings(self, warm: bool) -> TrainingSettings:
+        settings = self._training_settings()
+        return replace(settings, epochs=max(1, settings.epochs // WARM_SHARE)) if warm else settings
+
+    def _train(
+        self,
+        prepared: Prepared,
+        labels: RowLabels,
+        seed: int,
+        before: PinvGCN | None,
+        on_epoch: Callable[[int, float], None],
+        threads: int | None,
+    ) -> Member:
+        """One network, which begins where the one ``before`` has ended."""
+        settings = self._settings(before is not None)
+        network = PinvGCN(
+            prepared.spectrum,
+            prepared.inputs.shape[1],
+            len(labels.classes),
+            hidden=self.hidden,
+            dropout=self.dropout,
+            filters=self.filters,
+            generator=torch.Generator().manual_seed(seed),
+        ).to(self._device())
+        if before is not None:
+            copy_weights(before, self.classes_, network, labels.classes)
+        watched = None
+        if settings.patience is not None:
+            labels, watched = labels.hold_out(self.held_out, seed)
+        losses = train(
+            network,
+            prepared.problem,
+            self._at_nodes(labels, prepared),
+            settings,
+            held_out=None if watched is None else self._at_nodes(watched, prepared),
+            seed=seed,
+            on_epoch=on_epoch,
+            threads=threads,
+        )
+        counts = None if prepared.distinct is None else prepared.distinct.counts
+        with np.errstate(over="ignore", invalid="ignore"):  # checked by who adds them up
+            return Member(network, fold(network, prepared.inputs, prepared.basis, counts), losses)
 
     def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
         device = self._device()

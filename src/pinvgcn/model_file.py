@@ -14,6 +14,7 @@ import torch
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.inputs import InputScaling
+from pinvgcn.members import Member
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer
 from pinvgcn.nodes import CloudNodes, nodes_from_state
@@ -22,18 +23,24 @@ from pinvgcn.ranks import Ranks
 from pinvgcn.spectra import Spectrum
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
-BEFORE_FORMAT_3 = {"geometry": False, "neighbours": None, "priors": None}  # what models were without them
+BEFORE_FORMAT_3 = {
+    "geometry": False,
+    "members": 1,
+    "neighbours": None,
+    "priors": None,
+}  # what models were without them
 
 
 def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """All that ``restore_model`` needs: a description for JSON, and arrays."""
     spectrum, arrays = model.spectrum_.state()
     arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
-    for depth, layer in enumerate(model._layers):
-        arrays |= {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
-    for depth, conv in enumerate(model.network_.layers):
-        arrays[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
-        arrays[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
+    for number, member in enumerate(model._members):
+        for depth, (layer, conv) in enumerate(zip(member.layers, member.network.layers, strict=True)):
+            mine = {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
+            mine[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
+            mine[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
+            arrays |= {_of_member(number) + name: array for name, array in mine.items()}
     arrays |= {
         "shift": model._scaling.shift,
         "scale": model._scaling.scale,
@@ -64,7 +71,9 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "classes_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
         "nodes": {"kind": model._nodes.kind, **model._nodes.state()},
         "spectrum": spectrum,
-        "depth": len(model._layers),
+        "depth": len(model.network_.layers),
+        "members": len(model._members),
+        "temperature": outcome.temperature,
         "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "n_features_in": getattr(model, "n_features_in_", None),
         "n_extra": model._scaling.n_extra,
@@ -90,23 +99,47 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
     model.spectrum_ = Spectrum.from_state(description["spectrum"], mine)
     model.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
-    model._layers = tuple(
-        NodeLayer(*(arrays[f"layer{depth}.{name}"] for name in NodeLayer._fields))
-        for depth in range(description["depth"])
-    )
     nodes = description["nodes"]
     model._nodes = nodes_from_state(nodes["kind"], nodes, arrays)
     ranks = Ranks(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
     model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], ranks)
-    model._outcome = Outcome(description.get("neighbours"), arrays.get("node_proba"), arrays.get("factors"))
+    model._outcome = Outcome(
+        description.get("temperature", 1.0),
+        description.get("neighbours"),
+        arrays.get("node_proba"),
+        arrays.get("factors"),
+    )
     if "priors" in arrays:
         model.priors_ = arrays["priors"]
     if description["columns"]:
         model.feature_names_in_ = np.array(description["columns"], dtype=object)
     if description["n_features_in"] is not None:
         model.n_features_in_ = description["n_features_in"]
-    weights = [torch.from_numpy(arrays[f"weights{depth}"]) for depth in range(description["depth"])]
-    model.network_ = PinvGCN(
+    model._members = [
+        _restore_member(model, description["depth"], arrays, _of_member(number))
+        for number in range(description.get("members", 1))
+    ]
+    model.network_ = model._members[0].network
+    model.transduction_proba_ = arrays["transduction_proba"]
+    model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
+    model.loss_curve_ = model._members[0].losses
+    model.n_iter_ = len(model.loss_curve_)
+    model.timings_ = description["timings"]
+    if description.get("sigma") is not None:
+        model.sigma_ = description["sigma"]
+
+
+def _of_member(number: int) -> str:
+    """What the names of a member's arrays begin with; the first has the names of format 2."""
+    return f"member{number}." if number else ""
+
+
+def _restore_member(model: Any, depth: int, arrays: dict[str, np.ndarray], prefix: str) -> Member:
+    layers = tuple(
+        NodeLayer(*(arrays[f"{prefix}layer{d}.{name}"] for name in NodeLayer._fields)) for d in range(depth)
+    )
+    weights = [torch.from_numpy(arrays[f"{prefix}weights{d}"]) for d in range(depth)]
+    network = PinvGCN(
         model.spectrum_,
         weights[0].shape[1],
         weights[-1].shape[2],
@@ -116,17 +149,12 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         generator=torch.Generator(),
     )
     with torch.no_grad():
-        for depth, conv in enumerate(model.network_.layers):
-            conv.weights.copy_(weights[depth])
-            conv.bias.copy_(torch.from_numpy(arrays[f"bias{depth}"]))
-    model.network_.eval()
-    model.transduction_proba_ = arrays["transduction_proba"]
-    model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
-    model.loss_curve_ = arrays["loss_curve"].tolist()
-    model.n_iter_ = len(model.loss_curve_)
-    model.timings_ = description["timings"]
-    if description.get("sigma") is not None:
-        model.sigma_ = description["sigma"]
+        for d, conv in enumerate(network.layers):
+            conv.weights.copy_(weights[d])
+            conv.bias.copy_(torch.from_numpy(arrays[f"{prefix}bias{d}"]))
+    network.eval()
+    losses = [] if prefix else arrays["loss_curve"].tolist()  # the first one's are kept
+    return Member(network, layers, losses)
 
 
 def _plain(name: str, value: Any) -> Any:

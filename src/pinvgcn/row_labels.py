@@ -73,6 +73,24 @@ class RowLabels:
             )
         return self.take(~held), self.take(held)
 
+    def folds(self, count: int, seed: int) -> list[tuple[RowLabels, RowLabels | None]]:
+        """For each of ``count`` learners the labels to learn from, and those kept from it or None.
+
+        Each label is kept from one learner, except the only one of a class, which no one can do without; of a
+        single learner nothing is kept.
+        """
+        if count == 1:
+            return [(self, None)]
+        rng = np.random.default_rng(seed)
+        fold = np.full(len(self.rows), -1)
+        for code in np.unique(self.codes):
+            mine = rng.permutation(np.flatnonzero(self.codes == code))
+            if len(mine) > 1:
+                fold[mine] = np.arange(len(mine)) % count
+        return [
+            (self.take(fold != f), self.take(fold == f) if (fold == f).any() else None) for f in range(count)
+        ]
+
 
 def _check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
     if isinstance(class_weight, dict):

@@ -28,6 +28,7 @@ ROOMS = (
     "row_labels",
     "priors",
     "outcome",
+    "members",
     "bandwidth",
     "model_file",
     "estimator",
