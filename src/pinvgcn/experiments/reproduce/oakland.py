@@ -44,7 +44,7 @@ def rows() -> list[Row]:
         for row in paper()["table_oakland"]["rows"]
         if row["method"] != "PinvGCN"
     ]
-    defaults = Row("PinvGCN, defaults of this package", "auto", pinv("default"), {})
+    defaults = Row("PinvGCN, defaults of this package, coordinates alone", "auto", pinv("default"), {})
     plain = [Row(method.title, NONE, method, {}) for method in plain_baselines("points")]
     return [
         *theirs,

@@ -3,7 +3,7 @@
 ============  ==================================================================================
 "paper"       what the paper says: no loops, coordinates as they are, eigenvectors to 1e-3
 "corrected"   loops of weight 1, centred coordinates, accurate eigenvectors
-"default"     what this package does when nothing is asked for
+"default"     what this package does when nothing is asked for, of coordinates alone as all others
 ============  ==================================================================================
 
 On hypergraphs and networks, whose loops and features are given, only the first and the last differ.
@@ -16,7 +16,11 @@ from typing import Any, Literal
 from pinvgcn.experiments.ours import Pinv
 
 Setting = Literal["paper", "corrected", "default"]
-CORRECTED: dict[str, Any] = {"loops": 1.0, "scaling": "centre", "tolerance": None}
+APART: dict[Setting, dict[str, Any]] = {  # from the paper's settings, or the package's own
+    "paper": {},
+    "corrected": {"loops": 1.0, "scaling": "centre", "tolerance": None},
+    "default": {"geometry": False},
+}
 
 
 def pinv(
@@ -27,7 +31,7 @@ def pinv(
     high_pass: bool = True,
 ) -> Pinv:
     """A method whose name tells its settings; ``rank`` None is the largest that exists."""
-    settings: dict[str, Any] = dict(CORRECTED) if setting == "corrected" else {}
+    settings = dict(APART[setting])
     words = ["pinvgcn", setting]
     title = "PinvGCN"
     if sigma is not None:
