@@ -30,7 +30,6 @@ SETTINGS: dict[str, dict[str, object]] = {
     "no average over neighbours": {"neighbours": None},
     "shares of the labels": {"priors": None},
     "no local shapes": {"geometry": False},
-    "no spectral part (high-pass only)": {"filters": (0, 0, 1)},
 }
 
 

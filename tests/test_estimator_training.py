@@ -222,7 +222,7 @@ class TestManyRuns:
         fit_many(quick(epochs=2), X, self.LABELS, workers=2)
         assert torch.get_num_threads() == before
 
-    def test_an_interrupt_ends_all_runs(self):
+    def test_an_interrupt_ends_all_runs(self, interrupts):
         """A real signal, to the process that waits for its runs."""
         model = quick(epochs=10**6)
         threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -359,7 +359,7 @@ class TestEnds:
             model.transduction_proba_, quick(epochs=7).fit(X, FEW).transduction_proba_
         )
 
-    def test_a_key_press(self):
+    def test_a_key_press(self, interrupts):
         """The signal itself, at whatever place in training it comes."""
         timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
         timer.start()

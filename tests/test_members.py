@@ -109,7 +109,7 @@ class TestTogether:
         assert [len(member.layers) for member in loaded._members] == [2, 2, 2]
 
 
-def test_an_interrupt_ends_all_of_them(monkeypatch):
+def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
     """A real signal, once training has begun: it reaches the main thread, which waits for the others."""
     begun = threading.Lock()
 
