@@ -64,7 +64,14 @@ def test_what_still_waits_is_small() -> None:
     sizes = np.diff(loops.indptr)
     index, value = np.full((n, n), -1, dtype=np.int32), np.zeros((n, n))
     gdc._compiled()(
-        loops.indptr.astype(np.int64), loops.indices.astype(np.int32), 0, n, ALPHA, epsilon, index, value
+        loops.indptr.astype(np.int64),
+        loops.indices.astype(np.int32),
+        0,
+        n,
+        ALPHA,
+        ALPHA * epsilon,
+        index,
+        value,
     )
     assert (np.diff(value, axis=1) <= 0).all()  # the largest first
     P = np.zeros((n, n))
