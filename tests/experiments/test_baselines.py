@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinvgcn.experiments.methods import BASELINES, plain_baselines
+from pinvgcn.experiments.methods import BASELINES, RIVALS, plain_baselines
 from pinvgcn.experiments.task import Task
 
 LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees", "random_forest", "support_vectors"]
@@ -36,21 +36,22 @@ def few(task: Task, rows: list[int]) -> np.ndarray:
 
 
 def test_the_registry_names_its_methods() -> None:
-    assert list(BASELINES) == ["majority", *LEARNERS, *SPREADERS]
+    assert list(BASELINES) == ["majority", *LEARNERS, "gradient_boosting", *SPREADERS, "self_training"]
+    assert set(RIVALS) == {*BASELINES} - {"majority", "poisson"}
     assert [method.name for method in plain_baselines("table")] == [*LEARNERS, *SPREADERS]
     assert all(
         method.name == key and method.title and method.description for key, method in BASELINES.items()
     )
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [*LEARNERS, "gradient_boosting"])
 def test_points_in_two_clusters(name: str, corners: Task) -> None:
     answer = BASELINES[name].prepare(corners).answer(few(corners, [0, 1, 30, 31]), seed=0)
     np.testing.assert_array_equal(answer.codes, corners.y)
     assert set(answer.seconds) == {"fit", "predict"}
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [*LEARNERS, "gradient_boosting"])
 def test_a_table_with_a_value_that_no_label_has(name: str, table: Task) -> None:
     answer = BASELINES[name].prepare(table).answer(few(table, [0, 1, 2, 3, 4, 5, 6, 7]), seed=0)
     np.testing.assert_array_equal(answer.codes, table.y)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 from sklearn.metrics import confusion_matrix as sklearn_confusion
 
 from pinvgcn.datasets import Split
@@ -49,6 +49,7 @@ def test_scores_by_hand() -> None:
     assert score.accuracy == pytest.approx(4 / 7)
     np.testing.assert_allclose(score.recall, [3 / 4, 1 / 2, 0])
     assert score.mean_recall == pytest.approx((3 / 4 + 1 / 2 + 0) / 3)
+    assert score.macro_f1 == pytest.approx((6 / 8 + 2 / 4 + 0) / 3)
     assert score.total_seconds == pytest.approx(1.5)
 
 
@@ -66,6 +67,13 @@ def test_confusion_and_scores_agree_with_scikit_learn() -> None:
     score = Score("m", 0, counts, {})
     assert score.accuracy == pytest.approx(accuracy_score(truth, codes))
     assert score.mean_recall == pytest.approx(balanced_accuracy_score(truth, codes))
+    assert score.macro_f1 == pytest.approx(f1_score(truth, codes, average="macro"))
+
+
+def test_macro_f1_leaves_out_classes_that_nobody_speaks_of() -> None:
+    truth, codes = np.array([0, 0, 2, 2]), np.array([0, 2, 2, 3])
+    score = Score("m", 0, confusion_matrix(truth, codes, 5), {})
+    assert score.macro_f1 == pytest.approx(f1_score(truth, codes, average="macro"))
 
 
 def test_the_majority_is_scored_on_the_unlabelled_rows() -> None:
@@ -110,6 +118,35 @@ def test_the_spread_is_the_sample_standard_deviation() -> None:
     (line,) = compare(small_task(), [Varies(())], splits=2).summaries()
     assert line.accuracy == pytest.approx(0.5)
     assert line.accuracy_sd == pytest.approx(np.sqrt(0.5))  # of 0 and 1, with n − 1
+
+
+class Knows(Says):
+    """Right in the first ``codes[seed]`` of the rows."""
+
+    def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+        right = np.arange(10) < self.codes[seed]
+        return Answer(np.where(right, task.y, (task.y + 1) % 3), {"fit": 0.0})
+
+
+def test_the_margin_is_paired_and_against_the_best_other() -> None:
+    methods = [Knows((10, 10, 10), name="a"), Knows((0, 10, 0), name="b"), Knows((0, 0, 0), name="c")]
+    result = compare(small_task(), methods, splits=3)
+    margin = result.margin("a")
+    assert margin is not None
+    assert (margin.method, margin.other) == ("a", "b")
+    assert margin.difference == pytest.approx(2 / 3)  # of 1, 0 and 1
+    assert margin.standard_error == pytest.approx(np.std([1, 0, 1], ddof=1) / np.sqrt(3))
+    behind = result.margin("c", "macro_f1")
+    assert behind is not None
+    assert (behind.other, behind.difference, behind.standard_error) == ("a", -1.0, 0.0)
+
+
+def test_no_margin_without_another_and_no_error_of_one_split() -> None:
+    assert compare(small_task(), [Says(tuple(Y))], splits=2).margin("says") is None
+    result = compare(small_task(), [Says(tuple(Y)), Says((0,) * 10, name="zero")], splits=1)
+    margin = result.margin("says")
+    assert margin is not None
+    assert margin.standard_error is None
 
 
 def test_every_method_sees_the_same_labels_and_the_first_answers_are_kept() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pinvgcn.cli.compare import compare
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
@@ -47,6 +48,7 @@ def _root(
 
 
 app.command()(demo)
+app.command()(compare)
 app.command()(reproduce)
 app.command()(datasets)
 

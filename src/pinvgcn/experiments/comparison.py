@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ class Score:
     confusion: np.ndarray  # (m, m) counts; rows: the true class, columns: the answer
     seconds: dict[str, float]  # by stage, with the set-up that the runs share
     notes: tuple[str, ...] = ()  # warnings that the method gave
+    memory: int | None = (
+        None  # bytes at most until then, beyond the data and the libraries; None if not known
+    )
 
     @property
     def accuracy(self) -> float:
@@ -41,6 +44,13 @@ class Score:
         return float(np.nanmean(self.recall))
 
     @property
+    def macro_f1(self) -> float:
+        """2 TP/(2 TP + FP + FN), averaged over the classes that have rows or answers."""
+        hits, sizes, said = np.diag(self.confusion), self.confusion.sum(axis=1), self.confusion.sum(axis=0)
+        there = sizes + said > 0
+        return float(np.mean(2 * hits[there] / (sizes + said)[there]))
+
+    @property
     def total_seconds(self) -> float:
         """All stages together."""
         return float(sum(self.seconds.values()))
@@ -55,14 +65,27 @@ class Summary:
     description: str
     accuracy: float
     accuracy_sd: float  # over the splits, with n − 1; 0 for a single split
+    macro_f1: float
+    macro_f1_sd: float
     mean_recall: float
     recall: np.ndarray  # (m,)
     seconds: dict[str, float]  # mean per stage
+    memory: int | None  # the most of all runs
 
     @property
     def total_seconds(self) -> float:
         """All stages together."""
         return float(sum(self.seconds.values()))
+
+
+@dataclass(frozen=True)
+class Margin:
+    """By how much a method is ahead of another on the same splits: positive where it is."""
+
+    method: str
+    other: str
+    difference: float  # the mean over the splits
+    standard_error: float | None  # of that mean; None for a single split
 
 
 @dataclass(frozen=True)
@@ -74,6 +97,7 @@ class Comparison:
     scores: tuple[Score, ...]
     labels: np.ndarray  # (n,) the first split: the true class, or -1
     answers: dict[str, Answer]  # the first split, by method
+    failures: dict[str, str] = field(default_factory=dict)  # methods without scores, and why
 
     def of(self, method: str) -> list[Score]:
         """The scores of one method, in the order of the splits."""
@@ -89,23 +113,41 @@ class Comparison:
         lines = []
         for method in self.methods:
             scores = self.of(method.name)
-            accuracies = [score.accuracy for score in scores]
+            if not scores:
+                continue
+            known = [score.memory for score in scores if score.memory is not None]
             lines.append(
                 Summary(
                     method=method.name,
                     title=method.title,
                     description=method.description,
-                    accuracy=float(np.mean(accuracies)),
-                    accuracy_sd=float(np.std(accuracies, ddof=1)) if len(scores) > 1 else 0.0,
+                    **_mean_and_spread("accuracy", scores),
+                    **_mean_and_spread("macro_f1", scores),
                     mean_recall=float(np.mean([score.mean_recall for score in scores])),
                     recall=np.mean([score.recall for score in scores], axis=0),
                     seconds={
                         stage: float(np.mean([score.seconds[stage] for score in scores]))
                         for stage in scores[0].seconds
                     },
+                    memory=max(known) if known else None,
                 )
             )
         return sorted(lines, key=lambda line: -line.accuracy)
+
+    def margin(self, method: str, measure: str = "accuracy") -> Margin | None:
+        """By how much a method is ahead of the best other one, by the mean of a property of ``Score``.
+
+        The differences are paired: both have had the same labels. None where there is no other.
+        """
+        values = {m.name: np.array([getattr(s, measure) for s in self.of(m.name)]) for m in self.methods}
+        mine = values.pop(method)
+        others = {name: found for name, found in values.items() if len(found) == len(mine) > 0}
+        if not others:
+            return None
+        best = max(others, key=lambda name: float(others[name].mean()))
+        gaps = mine - others[best]
+        error = float(np.std(gaps, ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else None
+        return Margin(method, best, float(gaps.mean()), error)
 
     def notes(self) -> list[str]:
         """Every different warning once, with the method that gave it."""
@@ -128,13 +170,17 @@ class Comparison:
                     "title": line.title,
                     "accuracy": line.accuracy,
                     "accuracy_sd": line.accuracy_sd,
+                    "macro_f1": line.macro_f1,
+                    "macro_f1_sd": line.macro_f1_sd,
                     "mean_recall": line.mean_recall,
                     "recall": dict(zip(self.task.class_names, line.recall.tolist(), strict=True)),
                     "seconds": line.seconds,
+                    "memory": line.memory,
                     "runs": [
                         {
                             "seed": score.seed,
                             "accuracy": score.accuracy,
+                            "macro_f1": score.macro_f1,
                             "mean_recall": score.mean_recall,
                             "confusion": score.confusion.tolist(),
                             "seconds": score.seconds,
@@ -145,7 +191,14 @@ class Comparison:
                 }
                 for line in self.summaries()
             },
+            "failures": self.failures,
         }
+
+
+def _mean_and_spread(measure: str, scores: Sequence[Score]) -> dict[str, float]:
+    values = [getattr(score, measure) for score in scores]
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return {measure: float(np.mean(values)), f"{measure}_sd": spread}
 
 
 def confusion_matrix(truth: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarray:

@@ -31,10 +31,11 @@ class Pinv:
         from pinvgcn.runs import SharedRows
 
         make: Callable[..., PinvGCNClassifier] = PinvGCNClassifier.paper if self.paper else PinvGCNClassifier
-        model = make(GRAPHS[task.kind] if task.graph is None else task.graph, **self.settings)
+        settings = {"geometry": "auto" if task.surroundings else False, **self.settings}
+        model = make(GRAPHS[task.kind] if task.graph is None else task.graph, **settings)
         # the features of a table are its incidences, which a hypergraph that is given has itself
         X = None if task.kind == "table" and task.graph is not None else task.X
-        return PreparedPinv(SharedRows(model, X))
+        return PreparedPinv(SharedRows(model, X, features=task.extra))
 
 
 @dataclass(frozen=True)

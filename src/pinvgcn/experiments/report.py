@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.experiments import figures, prose
-from pinvgcn.experiments.comparison import Comparison, Summary
+from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.demo import Demo
 from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.files import write_text
 from pinvgcn.experiments.learned import learned_filters, part_importance
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
+from pinvgcn.experiments.pieces import name_cell, percent, recall_table, seconds_cell, share_cell
 from pinvgcn.experiments.task import Sink
 
 OURS = "pinvgcn"
@@ -90,11 +91,11 @@ def _card(comparison: Comparison) -> str:
     other = next(line for line in lines if line.method != OURS)
     return prose.CARD.substitute(
         title=escape(task.title),
-        accuracy=_percent(ours.accuracy),
+        accuracy=percent(ours.accuracy),
         noun=task.noun,
         given=task.given,
         rows=f"{task.rows:,}",
-        comparison=f"Best of the simpler methods: {escape(other.title)}, {_percent(other.accuracy)}.",
+        comparison=f"Best of the simpler methods: {escape(other.title)}, {percent(other.accuracy)}.",
     )
 
 
@@ -134,13 +135,13 @@ def _result_table(comparison: Comparison) -> str:
     several = len(comparison.seeds) > 1
     rows = []
     for line in lines:
-        spread = f" ± {100 * line.accuracy_sd:.1f}" if several else ""
+        spread = line.accuracy_sd if several else None
         rows.append(
             [
-                cell(f"{escape(line.title)}<small>{escape(line.description)}</small>"),
-                cell(f"{_percent(line.accuracy)}{spread}", bar=line.accuracy),
-                cell(_percent(line.mean_recall), bar=line.mean_recall),
-                cell(f"{line.total_seconds:.2f} s<small>{escape(_stages(line))}</small>"),
+                name_cell(line),
+                share_cell(line.accuracy, spread),
+                share_cell(line.mean_recall),
+                seconds_cell(line),
             ]
         )
     return table(
@@ -181,18 +182,8 @@ def _mistakes(demo: Demo) -> str:
         "Which classes get mixed up",
         f'<div class="pair">{"".join(pictures)}</div>',
         "<h3>The share found of each class, by method</h3>",
-        *(_recall_table(comparison) for comparison in reversed(demo.comparisons)),
+        *(recall_table(comparison) for comparison in reversed(demo.comparisons)),
     )
-
-
-def _recall_table(comparison: Comparison) -> str:
-    task = comparison.task
-    rows = [
-        [cell(escape(line.title)), *(cell(_percent(share), shade=float(share)) for share in line.recall)]
-        for line in comparison.summaries()
-    ]
-    sizes = [f"{name} ({size:,})" for name, size in zip(task.class_names, task.class_sizes, strict=True)]
-    return table([task.title, *sizes], rows)
 
 
 def _learned(demo: Demo) -> str:
@@ -245,16 +236,3 @@ def _details(demo: Demo, surroundings: dict[str, Any]) -> str:
         table(heads, rows, prose.DETAILS),
         f'<h3>Data</h3><ul class="soft">{sources}</ul>',
     )
-
-
-def _stages(line: Summary) -> str:
-    """Where the seconds went; a stage and its number stay on one line."""
-    return " · ".join(
-        f"{stage}\N{NO-BREAK SPACE}{seconds:.2f}"
-        for stage, seconds in line.seconds.items()
-        if seconds >= 0.005
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

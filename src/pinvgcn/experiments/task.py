@@ -19,23 +19,27 @@ NOUNS: dict[Kind, str] = {"points": "points", "table": "rows", "network": "nodes
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Data whose every row has a true class, of which the methods see some labels.
+    """Data whose rows have a true class, of which the methods see some labels.
 
-    Either ``per_class`` random labels a class, and the answers count on all other rows; or, where that is
-    None, the labels of the standard ``split``, and the answers count on its test rows.
+    Either ``per_class`` random labels a class, and the answers count on all other rows whose class is known;
+    or, where that is None, the labels of the standard ``split``, and the answers count on its test rows.
     """
 
     name: str
     title: str
     kind: Kind
     X: Any  # (n, 3) coordinates, a DataFrame of categories, or the (n, f) features of a network's nodes
-    y: np.ndarray  # (n,) the true class of each row, as an index into class_names
+    y: np.ndarray  # (n,) the true class of each row, as an index into class_names; -1 where nobody knows it
     class_names: tuple[str, ...]
     per_class: int | None
     # What joins the rows. A network has a SparseGraph or a Hypergraph of its nodes; a table has a Hypergraph,
     # whose incidences are then its features, where its hyperedges are not the classifier's own; else None.
     graph: Any = None
     split: Split | None = None
+    extra: np.ndarray | None = None  # (n, f) what else is known of each point: intensity, colour
+    # Of points: whether the methods see the local shapes of the classifier's defaults beside coordinates, and
+    # their probabilities are averaged over the same neighbours.
+    surroundings: bool = False
 
     @property
     def rows(self) -> int:
@@ -49,8 +53,8 @@ class Task:
 
     @property
     def class_sizes(self) -> np.ndarray:
-        """How many rows each class has."""
-        return np.bincount(self.y, minlength=len(self.class_names))
+        """How many rows each class is known to have."""
+        return np.bincount(self.y[self.y != UNLABELLED], minlength=len(self.class_names))
 
     @property
     def given(self) -> int:
@@ -83,7 +87,7 @@ class Task:
     def asked(self, labels: np.ndarray) -> np.ndarray:
         """On which rows the answers count, as a mask (n,)."""
         if self.per_class is not None:
-            return labels == UNLABELLED
+            return (labels == UNLABELLED) & (self.y != UNLABELLED)
         assert self.split is not None
         mask = np.zeros(self.rows, dtype=bool)
         mask[self.split.test] = True

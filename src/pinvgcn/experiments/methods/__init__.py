@@ -2,7 +2,9 @@
 
 In the order in which they build on each other:
 
+- ``encoding``: a table as numbers
 - ``supervised``: what learns from the labelled rows alone
+- ``self_training``: what takes its own answers as labels
 - ``joined``: the sparse graph and the features that the methods below see of a task
 - ``spreading``, ``poisson``: labels that travel along a graph of nearest neighbours
 - ``networks``: the networks of the paper's tables
@@ -11,10 +13,11 @@ In the order in which they build on each other:
 
 from pinvgcn.experiments.methods.registry import (
     BASELINES,
+    RIVALS,
     SIMPLE,
     network_baselines,
     paper_baseline,
     plain_baselines,
 )
 
-__all__ = ["BASELINES", "SIMPLE", "network_baselines", "paper_baseline", "plain_baselines"]
+__all__ = ["BASELINES", "RIVALS", "SIMPLE", "network_baselines", "paper_baseline", "plain_baselines"]

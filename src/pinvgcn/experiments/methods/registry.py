@@ -7,14 +7,24 @@ from collections.abc import Callable
 from pinvgcn.checks import check_choice
 from pinvgcn.experiments.methods.networks import arma, gcn, gdc, graph_sage, hgnn, hypergcn
 from pinvgcn.experiments.methods.poisson import PoissonLearning
+from pinvgcn.experiments.methods.self_training import SelfTraining
 from pinvgcn.experiments.methods.spreading import LabelSpreading
 from pinvgcn.experiments.methods.supervised import SUPERVISED
 from pinvgcn.experiments.task import Kind, Method
 
 # what needs no settings, by name
 BASELINES: dict[str, Method] = {
-    method.name: method for method in (*SUPERVISED, LabelSpreading(), PoissonLearning())
+    method.name: method for method in (*SUPERVISED, LabelSpreading(), PoissonLearning(), SelfTraining())
 }
+# what `pinvgcn compare` has, and what the reproduction has beside the methods of the paper
+RIVALS = (
+    "nearest_neighbour", "logistic_regression", "random_forest", "extra_trees", "support_vectors",
+    "gradient_boosting", "label_spreading", "self_training",
+)  # fmt: skip
+PLAIN = (
+    "logistic_regression", "nearest_neighbour", "extra_trees", "random_forest", "support_vectors",
+    "label_spreading", "poisson",
+)  # fmt: skip
 SIMPLE = ("majority", "logistic_regression", "nearest_neighbour", "extra_trees")  # quick, and known to many
 
 # what the paper's tables have, by the names there
@@ -36,7 +46,7 @@ def paper_baseline(name: str, *, knn: int | None = None, sigma: float | None = N
 
 def plain_baselines(kind: Kind) -> list[Method]:
     """What the paper lacked, on such data."""
-    return [method for method in BASELINES.values() if method.name != "majority"]
+    return [BASELINES[name] for name in PLAIN]
 
 
 def network_baselines() -> list[Method]:

@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pinvgcn.experiments.methods.joined import adjacency
+from pinvgcn.experiments.sight import Sight, look
 from pinvgcn.experiments.task import Answer, Prepared, Task
+from pinvgcn.graphs import undirected
 
 ROUNDS = 1000  # at most: it converges in some tens
 
@@ -29,9 +31,18 @@ class LabelSpreading:
 
     def prepare(self, task: Task) -> Prepared:
         """Make the graph."""
+        sight = look(task)
         start = time.perf_counter()
-        A = adjacency(task, self.k)
-        return PreparedSpreading(A, {"graph": time.perf_counter() - start})
+        A = adjacency(task, self.k) if sight.rows is task.X else undirected(similar(sight.rows, self.k))
+        return PreparedSpreading(A, sight, {**sight.seconds, "graph": time.perf_counter() - start})
+
+
+def similar(rows: np.ndarray, k: int) -> sp.csr_array:
+    """Distances of each row to the k nearest others (n, n), all pairs: in many columns no tree is quicker."""
+    from sklearn.neighbors import NearestNeighbors
+
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=-1).fit(rows.astype(np.float32))
+    return sp.csr_array(search.kneighbors_graph(mode="distance"))
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class PreparedSpreading:
     """Any number of labels on one graph."""
 
     A: sp.csr_array
+    sight: Sight
     seconds: dict[str, float]
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
@@ -48,5 +60,5 @@ class PreparedSpreading:
         start = time.perf_counter()
         model = Spreading(kernel=lambda X, Y: sp.csr_matrix(self.A), max_iter=ROUNDS)
         model.fit(np.zeros((len(labels), 1)), labels)  # the graph alone counts
-        codes = np.asarray(model.transduction_)
+        codes = self.sight.most_probable(model.label_distributions_, model.classes_)
         return Answer(codes=codes, seconds={"fit": time.perf_counter() - start}, model=model)

@@ -1,8 +1,8 @@
 """The simple methods that anything more elaborate must be measured against.
 
-Each learns from the labelled rows alone. On tables the categories are one-hot encoded; a value that no
-labelled row has is left out, which changes none of these methods: its column would be constant in training.
-Networks are seen by the features of their nodes.
+Each learns from the labelled rows alone. On tables the categories are one-hot encoded, and numbers scaled; a
+value that no labelled row has is left out, which changes none of these methods: its column would be constant
+in training. Networks are seen by the features of their nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.experiments.task import Answer, Kind, Method, Prepared, Ready, Task
+from pinvgcn.experiments.methods.encoding import encoder
+from pinvgcn.experiments.sight import Sight, look, votes
+from pinvgcn.experiments.task import Answer, Method, Prepared, Ready, Task
 
 
 @dataclass(frozen=True)
@@ -48,63 +50,96 @@ class Supervised:
     name: str
     title: str
     description: str
-    build: Callable[[Kind, int], Any]  # kind of data, seed -> an unfitted classifier
+    build: Callable[[Task, Sight, int], Any]  # the last is the seed -> an unfitted classifier
 
     def prepare(self, task: Task) -> Prepared:
-        """Nothing to set up."""
-        return Ready(task, self._answer)
+        """Look at the rows."""
+        return PreparedSupervised(self, task, look(task))
 
-    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
+
+@dataclass(frozen=True)
+class PreparedSupervised:
+    """Any number of labels on the same rows."""
+
+    method: Supervised
+    task: Task
+    sight: Sight
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """What it took to look."""
+        return self.sight.seconds
+
+    def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit on the labelled rows, predict every row."""
         known = labels != UNLABELLED
-        model = self.build(task.kind, seed)
+        model = self.method.build(self.task, self.sight, seed)
         start = time.perf_counter()
-        model.fit(task.take(known), labels[known])
+        model.fit(self.sight.take(known), labels[known])
         fitted = time.perf_counter()
-        codes = np.asarray(model.predict(task.X))
+        if self.sight.neighbours is None:
+            codes = np.asarray(model.predict(self.sight.rows))
+        else:
+            codes = self.sight.most_probable(votes(model, self.sight.rows), model.classes_)
         seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-def _prepared(kind: Kind, classifier: Any, *, scale: bool = False) -> Any:
+def _prepared(task: Task, sight: Sight, classifier: Any, *, scale: bool = False, dense: bool = False) -> Any:
     """The classifier behind the encoding that its data need."""
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import StandardScaler
 
-    if kind == "table":
-        return make_pipeline(OneHotEncoder(handle_unknown="ignore"), classifier)
-    return make_pipeline(StandardScaler(), classifier) if scale and kind == "points" else classifier
+    if task.kind == "table":
+        return make_pipeline(encoder(task.X, dense=dense), classifier)
+    if scale and task.kind == "points" and not sight.comparable:
+        return make_pipeline(StandardScaler(), classifier)
+    return classifier
 
 
-def _logistic_regression(kind: Kind, seed: int) -> Any:
+def _logistic_regression(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return _prepared(kind, LogisticRegression(max_iter=1000), scale=True)
+    return _prepared(task, sight, LogisticRegression(max_iter=1000), scale=True)
 
 
-def _nearest_neighbour(kind: Kind, seed: int) -> Any:
+def _nearest_neighbour(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
     # coordinates share a unit: scaling the axes apart would bend the distances
-    return _prepared(kind, KNeighborsClassifier(n_neighbors=1))
+    return _prepared(task, sight, KNeighborsClassifier(n_neighbors=1))
 
 
-def _extra_trees(kind: Kind, seed: int) -> Any:
+def _extra_trees(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return _prepared(kind, ExtraTreesClassifier(n_estimators=300, random_state=seed))
+    return _prepared(task, sight, ExtraTreesClassifier(n_estimators=300, n_jobs=-1, random_state=seed))
 
 
-def _random_forest(kind: Kind, seed: int) -> Any:
+def _random_forest(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return _prepared(kind, RandomForestClassifier(n_estimators=300, random_state=seed))
+    return _prepared(task, sight, RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed))
 
 
-def _support_vectors(kind: Kind, seed: int) -> Any:
+def _support_vectors(task: Task, sight: Sight, seed: int) -> Any:
+    from sklearn.calibration import CalibratedClassifierCV
     from sklearn.svm import SVC
 
-    return _prepared(kind, SVC(), scale=True)
+    if sight.neighbours is None or task.per_class is None or task.per_class < 2:
+        return _prepared(task, sight, SVC(), scale=True)
+    # to be averaged over neighbours it needs probabilities: Platt's, from labels that are held out in turn
+    folds = min(5, task.per_class)
+    return _prepared(task, sight, CalibratedClassifierCV(SVC(), cv=folds, ensemble=False), scale=True)
+
+
+def _gradient_boosting(task: Task, sight: Sight, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    # 20 rows in each leaf, scikit-learn's default, are more than there are where labels are few
+    leaf = int(np.clip(task.given // 50, 1, 20))
+    model = HistGradientBoostingClassifier(min_samples_leaf=leaf, early_stopping=False, random_state=seed)
+    return _prepared(task, sight, model, dense=True)
 
 
 SUPERVISED: tuple[Method, ...] = (
@@ -138,5 +173,11 @@ SUPERVISED: tuple[Method, ...] = (
         "RBF support vectors",
         "Draws the widest border between the classes, by scikit-learn's defaults.",
         _support_vectors,
+    ),
+    Supervised(
+        "gradient_boosting",
+        "Gradient boosting",
+        "Grows 100 decision trees, each of which corrects those before it.",
+        _gradient_boosting,
     ),
 )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
 from typing import Any
 
+from pinvgcn.experiments.process import OVER_BUDGET, Worker
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.question import Question
-from pinvgcn.experiments.reproduce.work import Describe, Job, Message, Runs, serve
+from pinvgcn.experiments.reproduce.work import Describe, Job, Runs, serve
 
 BUDGET = 3600.0  # seconds that a method may take for a question
-OVER_BUDGET = "over budget"
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Runner:
         if job.question.data in self.missing:
             return self._skip(job)
         if self._worker is None:
-            self._worker = Worker()
+            self._worker = Worker(serve)
         total = len(job.seeds) if isinstance(job, Runs) else 0
         done = 0
         self.show(Event(f"{title}: reading the data"))
@@ -139,46 +137,3 @@ class Runner:
         if isinstance(job, Runs):
             about["method"] = job.entry.method.name
         self.ledger.append(kind, **about, **content)
-
-
-class Worker:
-    """A process of its own for ``serve``: started afresh, so that it shares no state with this one."""
-
-    def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def send(self, job: Job) -> None:
-        self._connection.send(job)
-
-    def receive(self, ends: float | None) -> Message:
-        """The next message; ``over budget`` when none comes in time, ``killed`` when none will come."""
-        left = None if ends is None else max(0.0, ends - time.monotonic())
-        ready = wait([self._connection, self._process.sentinel], left)
-        if self._connection in ready or self._connection.poll():
-            try:
-                message: Message = self._connection.recv()
-                return message
-            except (EOFError, OSError):
-                pass
-        elif not ready:
-            return OVER_BUDGET, {}
-        self._process.join()
-        return "killed", _cause(self._process.exitcode)
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
-
-
-def _cause(code: int | None) -> dict[str, Any]:
-    if code == -9:
-        return {
-            "reason": "out of memory",
-            "message": "the system ended the process (signal 9), as it does when memory runs out",
-        }
-    return {"reason": "killed", "message": f"the process ended with exit code {code}"}

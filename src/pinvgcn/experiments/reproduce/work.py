@@ -7,23 +7,19 @@ the next.
 from __future__ import annotations
 
 import contextlib
-import signal
-import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
 
-from pinvgcn.errors import DatasetError, MissingDependencyError
+from pinvgcn.errors import DatasetError
 from pinvgcn.experiments.comparison import Score, confusion_matrix
+from pinvgcn.experiments.process import Message, behave, failure, noted, one_line
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.question import Question
 from pinvgcn.experiments.task import Task
 
 KEPT = 4  # tasks in memory
-ALLOCATOR = ("can't allocate memory", "not enough memory", "cannot allocate memory", "bad_alloc")
 
 
 @dataclass(frozen=True)
@@ -46,14 +42,11 @@ class Describe:
 
 
 Job = Runs | Describe
-Message = tuple[str, dict[str, Any]]
 
 
 def serve(connection: Connection) -> None:
     """Do the jobs that arrive until None does. Runs in a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
-    _die_first()
-    _stay_within_memory()
+    behave()
     tasks: dict[Question, Task] = {}
     with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
         while (job := connection.recv()) is not None:
@@ -72,21 +65,8 @@ def _messages(job: Job, tasks: dict[Question, Task]) -> Iterator[Message]:
         yield "begun", {}
         yield from _described(task) if isinstance(job, Describe) else _answers(job, task)
         yield "done", {}
-    except MemoryError as error:
-        yield "failed", {"reason": "out of memory", "message": one_line(error) or "MemoryError"}
-    except MissingDependencyError as error:
-        yield "failed", {"reason": "not installed", "message": one_line(error)}
     except Exception as error:
-        memory = any(sign in str(error).lower() for sign in ALLOCATOR)
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = "" if memory else f" ({Path(place.filename).name}, line {place.lineno})"
-        yield (
-            "failed",
-            {
-                "reason": "out of memory" if memory else "error",
-                "message": f"{type(error).__name__}: {one_line(error)}{where}",
-            },
-        )
+        yield failure(error)
 
 
 def _task(question: Question, tasks: dict[Question, Task]) -> Task:
@@ -108,14 +88,14 @@ def _described(task: Task) -> Iterator[Message]:
 
 
 def _answers(job: Runs, task: Task) -> Iterator[Message]:
-    with _noted() as notes:
+    with noted() as notes:
         prepared = job.entry.method.prepare(task)
     facts = getattr(prepared, "facts", {})
     yield "setup", {"seconds": rounded(prepared.seconds), "facts": facts, "notes": notes}
     for seed in job.seeds:
         labels = task.labels(seed)
         asked = task.asked(labels)
-        with _noted() as notes:
+        with noted() as notes:
             answer = prepared.answer(labels, seed)
         counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
         score = Score(job.entry.method.name, seed, counts, answer.seconds)
@@ -132,39 +112,6 @@ def _answers(job: Runs, task: Task) -> Iterator[Message]:
         )
 
 
-@contextlib.contextmanager
-def _noted() -> Iterator[list[str]]:
-    """Collects what is warned about, each line once."""
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield notes
-    ours = [w.message for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning)]
-    notes.extend(dict.fromkeys(one_line(message) for message in ours))
-
-
 def rounded(seconds: dict[str, float]) -> dict[str, float]:
     """To tenths of a millisecond."""
     return {stage: round(value, 4) for stage, value in seconds.items()}
-
-
-def one_line(message: object) -> str:
-    """Without line breaks."""
-    return " ".join(str(message).split())
-
-
-def _die_first() -> None:
-    """Where the system is out of memory, this process shall be the one that it ends (Linux)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-
-
-def _stay_within_memory() -> None:
-    """An allocation beyond the memory of the machine fails here, rather than bringing it to a stop (Unix)."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import os
-        import resource
-
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (there, hard))

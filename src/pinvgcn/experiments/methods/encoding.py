@@ -1,0 +1,37 @@
+"""A table as numbers, for methods that need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+
+def encoder(frame: pd.DataFrame, *, dense: bool = False) -> Any:
+    """An unfitted transformer of such rows: categories one-hot, numbers filled by their median and scaled.
+
+    Booleans and missing categories are categories; a value that it was not fitted to is left out.
+    """
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+    number = [
+        pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+        for dtype in frame.dtypes
+    ]
+    numbers, others = frame.columns[number], frame.columns[[not is_number for is_number in number]]
+    parts: list[Any] = []
+    if len(others):
+        one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=not dense)
+        parts.append((make_pipeline(FunctionTransformer(as_text), one_hot), list(others)))
+    if len(numbers):
+        filled = SimpleImputer(strategy="median", keep_empty_features=True)
+        parts.append((make_pipeline(filled, StandardScaler()), list(numbers)))
+    return make_column_transformer(*parts, sparse_threshold=0.0 if dense else 1.0)
+
+
+def as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every cell as text, so that a column may mix types."""
+    return frame.astype(object).where(frame.notna(), "").astype(str)

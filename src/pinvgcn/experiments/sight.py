@@ -1,0 +1,72 @@
+"""What the methods beside PinvGCN see of a task's rows, and what becomes of their probabilities.
+
+Of points that have surroundings they see what the network of ``PinvGCNClassifier()`` sees, and their
+probabilities are averaged over the neighbours that it averages over: what is compared are the methods.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.experiments.task import Task
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The rows of a task as a method sees them."""
+
+    rows: Any  # a DataFrame, or (n, f) numbers
+    comparable: bool = False  # whether the columns have spreads that may be compared
+    points: np.ndarray | None = None  # (n, 3)
+    neighbours: int | None = None  # over which probabilities at the points are averaged; None for not at all
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def take(self, mask: np.ndarray) -> Any:
+        """Some of the rows, by a boolean mask."""
+        return self.rows.loc[mask] if hasattr(self.rows, "loc") else self.rows[mask]
+
+    def most_probable(self, P: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """The class of each row (n,), from probabilities (n, m) of ``classes`` (m,)."""
+        from pinvgcn.outcome import Outcome
+
+        if self.neighbours is not None:
+            assert self.points is not None
+            P = Outcome(1.0, self.neighbours, None, None).averaged(P, self.points, None)
+        found: np.ndarray = np.asarray(classes)[P.argmax(axis=1)]
+        return found
+
+
+def look(task: Task) -> Sight:
+    """What there is to see.
+
+    Coordinates alone stay as they are. Beside other features they are brought to a common spread of 1, and
+    the others to their normal scores, as for the network: trees do not notice, distances gain by it.
+    """
+    if task.kind != "points" or not (task.surroundings or task.extra is not None):
+        return Sight(task.X)
+    from pinvgcn.inputs import SPREAD, InputScaling
+    from pinvgcn.nodes import CloudNodes
+    from pinvgcn.outcome import as_neighbours
+
+    start = time.perf_counter()
+    nodes = CloudNodes(task.X, sigma="auto", loops=1.0, geometry="auto" if task.surroundings else False)
+    scaled = InputScaling.of(nodes.features, task.extra, scaling="ranks", coordinates=nodes.coordinates)
+    rows = scaled(nodes.features, task.extra) / SPREAD
+    return Sight(
+        rows,
+        comparable=True,
+        points=nodes.points,
+        neighbours=as_neighbours("auto", nodes),
+        seconds={"features": time.perf_counter() - start},
+    )
+
+
+def votes(model: Any, rows: Any) -> np.ndarray:
+    """The probabilities of a fitted classifier (n, m); 0 and 1 from one that has none."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows))
+    return (np.asarray(model.predict(rows))[:, None] == model.classes_).astype(float)
