@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinvgcn.checks import encode_labels
-from pinvgcn.datasets import load_dataset, planetoid_split, random_split
+from pinvgcn.datasets import clicked_split, load_dataset, planetoid_split, random_split
 from pinvgcn.errors import LabelError, ParameterError
 
 NAMES = np.array(["cow", "dog", "emu", "fox"])
@@ -122,3 +122,69 @@ def test_random_state_must_be_one(random_state):
 def test_planetoid_split_needs_a_standard_split():
     with pytest.raises(ParameterError, match=r"Got 'mushroom', which has none; use random_split"):
         planetoid_split(load_dataset("mushroom"))
+
+
+def nearest_first(points, rows, centre):
+    return rows[np.argsort(np.linalg.norm(points[rows] - points[centre], axis=1), kind="stable")]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6))
+def test_a_click_labels_the_nearest_points_of_its_class(seed, size):
+    rng = np.random.default_rng(seed)
+    points, y = rng.normal(size=(40, 3)), np.repeat([0, 1, -1], [15, 15, 10])[rng.permutation(40)]
+    labels = clicked_split(points, y, places=1, per_place=size, random_state=seed)
+    for c in (0, 1):
+        chosen = np.flatnonzero(labels == c)
+        assert len(chosen) == size
+        assert (y[chosen] == c).all()
+        rows = np.flatnonzero(y == c)
+        patches = [set(nearest_first(points, rows, centre)[:size]) for centre in chosen]
+        assert set(chosen) in patches
+    assert (labels[y == -1] == -1).all()
+
+
+def test_clicks_are_replayed_one_after_the_other():
+    rng = np.random.default_rng(3)
+    points, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
+    labels = clicked_split(points, y, places=4, per_place=5, random_state=9)
+    replay = np.random.default_rng(9)
+    for c in (0, 1):
+        left = np.flatnonzero(y == c)
+        told = []
+        for _ in range(4):
+            patch = nearest_first(points, left, replay.choice(left))[:5]
+            told.extend(patch)
+            left = np.setdiff1d(left, patch)
+        assert sorted(told) == np.flatnonzero(labels == c).tolist()
+        assert len(set(told)) == 20  # no point is clicked twice
+
+
+def test_places_are_few_where_clusters_are_many():
+    # ten clusters, three clicks of ten points each: exactly three clusters are labelled, whole
+    points = np.repeat(100.0 * np.arange(20), 10)[:, None] + np.random.default_rng(0).uniform(size=(200, 3))
+    y = np.repeat([0, 1], 100)
+    kept = clicked_split(points, y, places=3, per_place=10, random_state=1) >= 0
+    assert np.bincount(np.repeat(np.arange(20), 10)[kept], minlength=20).tolist().count(10) == 6
+    assert kept.sum() == 60
+
+
+def test_clicks_may_take_a_whole_class_and_text_labels():
+    points, y = np.arange(8.0).reshape(4, 2), np.array(["a", "b", "b", "a"])
+    assert clicked_split(points, y, places=2, per_place=1).tolist() == y.tolist()
+    assert clicked_split(points, [*"abb", None], places=1, per_place=1).tolist().count(None) == 2
+
+
+def test_more_clicks_than_points():
+    with pytest.raises(LabelError, match=r"places \* per_place = 6 labelled points. Got 2 of class 1; lower"):
+        clicked_split(np.zeros((9, 3)), np.repeat([0, 1], [7, 2]), places=2, per_place=3)
+
+
+@pytest.mark.parametrize("settings", [{"places": 0}, {"per_place": 2.5}, {"random_state": "x"}])
+def test_settings_of_clicks(settings):
+    with pytest.raises(ParameterError, match=next(iter(settings))):
+        clicked_split(np.zeros((4, 3)), [0, 0, 1, 1], **{"places": 1, "per_place": 1, **settings})
+
+
+def test_clicks_need_a_point_for_each_label():
+    with pytest.raises(LabelError, match="points"):
+        clicked_split(np.zeros((3, 3)), [0, 0, 1, 1], places=1, per_place=1)

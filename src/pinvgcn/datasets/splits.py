@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.checks import UNLABELLED, check_count, encode_labels
+from pinvgcn.checks import UNLABELLED, as_points, check_count, encode_labels
 from pinvgcn.datasets.dataset import Dataset
 from pinvgcn.errors import LabelError, ParameterError
 
@@ -25,6 +25,40 @@ def random_split(
     classes, codes = encode_labels(y, len(y) if hasattr(y, "__len__") else 0)
     chosen = np.concatenate([_draw(name, codes == c, per_class, generator) for c, name in enumerate(classes)])
     return _only(chosen, classes[codes])
+
+
+def clicked_split(
+    points: Any,
+    y: Any,
+    *,
+    places: int = 5,
+    per_place: int = 20,
+    random_state: int | np.random.Generator | None = 0,
+) -> np.ndarray:
+    """The labels of ``places`` clicks for each class, each on ``per_place`` points: the others unlabelled.
+
+    A click goes to a random point (n, d) of its class that has no label yet, and labels that point and those
+    of its class nearest to it that have none either. Labels of people come so: a few patches of a scene,
+    and nothing of the rest of it. Each class gets ``places`` · ``per_place`` labels.
+    """
+    places, per_place = check_count("places", places), check_count("per_place", per_place)
+    generator = as_generator(random_state)
+    x = as_points(points)
+    classes, codes = encode_labels(y, len(x), "points")
+    chosen = []
+    for c, name in enumerate(classes):
+        left = np.flatnonzero(codes == c)
+        if len(left) < places * per_place:
+            raise LabelError(
+                f"Every class must have at least places * per_place = {places * per_place} labelled points. "
+                f"Got {len(left)} of class {name!s}; lower one of them, or leave that class out."
+            )
+        for _ in range(places):
+            distance = ((x[left] - x[generator.choice(left)]) ** 2).sum(axis=1)
+            order = np.argsort(distance, kind="stable")
+            chosen.append(left[order[:per_place]])
+            left = np.sort(left[order[per_place:]])
+    return _only(np.concatenate(chosen), classes[codes])
 
 
 def planetoid_split(dataset: Dataset) -> np.ndarray:

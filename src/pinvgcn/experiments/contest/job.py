@@ -68,8 +68,8 @@ def load_task(request: Request) -> Task:
     size = int(task.class_sizes[least])
     if size <= task.per_class:
         raise LabelError(
-            f"Every class must have more than {task.per_class} labelled {task.noun}: so many (--per-class) are "
-            f"shown to the methods, the others are scored. Got {size:,} of class {task.class_names[least]}; "
+            f"Every class must have more than {task.per_class} labelled {task.noun}: so many are shown to "
+            f"the methods, and the others are scored. Got {size:,} of class {task.class_names[least]}; "
             "lower --per-class."
         )
     return task
