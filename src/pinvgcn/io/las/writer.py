@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
 from pinvgcn.io.las.extra_bytes import Slot, column_type, slots_of, with_columns, with_descriptions
 from pinvgcn.io.las.layout import (
@@ -32,6 +33,9 @@ from pinvgcn.io.scan_writer import ScanWriter, copy_bytes
 if TYPE_CHECKING:
     import lazrs
 
+# The compressor loses references to waveforms (formats 9, 10), or writes them in a way that LASzip does
+# not read (4, 5). Reading them is right.
+_WAVEFORMS = (4, 5, 9, 10)
 # An octree over the packed points (COPC): the copy packs them anew, so the index would point nowhere.
 _INDEX = "copc"
 
@@ -46,6 +50,11 @@ class LasWriter(ScanWriter):
     ) -> None:
         super().__init__(source, out, columns)
         self.compressed = compressed
+        if compressed and source.layout.point_format in _WAVEFORMS:
+            raise ScanFileError(
+                f"{source.path} has point format {source.layout.point_format}, with waveforms, which can be "
+                f"written as LAS only. Got {out.name}; give the output a name that ends in .las."
+            )
         # what keeps its place and type is changed there; the rest becomes extra bytes of its own
         self.added = {
             name: column_type(name, dtype) for name, dtype in columns.items() if not source.holds(name, dtype)
