@@ -13,10 +13,20 @@ def compare(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A data set by name: mushroom, covertype45, covertype67, covertype, oakland1, oakland2 "
-            "or street.",
+            help="A scan (LAS, LAZ, PLY, PCD, text), a table (CSV, TSV, Parquet), or a data set by name: "
+            "mushroom, covertype45, covertype67, covertype, oakland1, oakland2, lidar or street.",
         ),
     ],
+    labels: Annotated[
+        str | None, typer.Option(help="Of a scan: the field that holds the classes.", metavar="FIELD")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Of a table: the column that holds the classes.", metavar="COLUMN")
+    ] = None,
+    unlabelled: Annotated[
+        str | None,
+        typer.Option(help="Values that mean no class, with commas between them: 0,1.", metavar="V,V"),
+    ] = None,
     per_class: Annotated[
         int | None,
         typer.Option(min=1, help="Labels of each class that the methods see: 10 of a table, 100 of a scan."),
@@ -49,6 +59,9 @@ def compare(
     that PinvGCN sees by default, and the probabilities of every method are
     averaged over the same neighbours. Prints accuracy, macro F1, seconds and
     memory, and how PinvGCN compares with the best other method.
+
+    Of a file, rows without a class are there to learn from; of each class
+    --per-class labels are shown to the methods and the others are scored.
     """
     from pinvgcn.cli.console import err, loading, steps
     from pinvgcn.cli.console import out as stdout
@@ -60,12 +73,15 @@ def compare(
 
     request = job.Request(
         data=data,
+        labels=labels,
+        target=target,
+        unlabelled=job.parse_list(unlabelled),
         per_class=per_class,
         seeds=tuple(range(seed_start, seed_start + seeds)),
         methods=job.parse_methods(methods),
         budget=budget,
     )
-    task = job.load_task(request)
+    task = job.task_for(request)
     folder = prepare_folder(Path("pinvgcn-compare", task.name) if out is None else out)
     with steps(job.count(request)) as announce:
         contest = job.run(request, task, progress=announce)

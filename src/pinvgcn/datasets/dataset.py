@@ -42,7 +42,8 @@ class Dataset:
 
     ``X`` is what the data naturally are: coordinates (n, 3), a table, or a sparse feature matrix.
     ``y`` holds int64 codes (n,) that index ``target_names``. Citation networks also have an
-    ``adjacency`` (symmetric, of zeros and ones, without diagonal) and their standard ``split``.
+    ``adjacency`` (symmetric, of zeros and ones, without diagonal) and their standard ``split``; a scan may
+    have further columns, ``features`` (n, f).
     """
 
     info: DatasetInfo
@@ -51,6 +52,7 @@ class Dataset:
     target_names: tuple[str, ...]
     adjacency: sp.csr_matrix | None = None
     split: Split | None = None
+    features: np.ndarray | None = None
 
     @property
     def name(self) -> str:

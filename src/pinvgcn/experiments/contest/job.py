@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 
 from pinvgcn.checks import check_choice, check_positive
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.experiments.contest.apart import BUDGET, compare_apart
-from pinvgcn.experiments.contest.data import named_task
+from pinvgcn.experiments.contest.data import load_task
 from pinvgcn.experiments.contest.report import OURS, Contest, margin_lines, write_contest
 from pinvgcn.experiments.methods import BASELINES, RIVALS
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.task import Method, Sink, Task
 
-__all__ = ["Request", "count", "load_task", "margin_lines", "parse_methods", "run", "write_contest"]
+__all__ = [
+    "Request",
+    "count",
+    "margin_lines",
+    "parse_list",
+    "parse_methods",
+    "run",
+    "task_for",
+    "write_contest",
+]
 
 ALL = (OURS, *RIVALS)
 
@@ -24,6 +34,9 @@ class Request:
     """What was asked for."""
 
     data: str
+    labels: str | None = None
+    target: str | None = None
+    unlabelled: tuple[str, ...] = ()
     per_class: int | None = None
     seeds: tuple[int, ...] = (0, 1, 2)
     methods: tuple[str, ...] = ALL
@@ -32,21 +45,26 @@ class Request:
     @property
     def command(self) -> str:
         """What to type to get the same numbers again."""
-        words = ["pinvgcn compare", self.data, f"--seeds {len(self.seeds)}"]
-        if self.per_class is not None:
-            words.append(f"--per-class {self.per_class}")
-        if self.seeds[0]:
-            words.append(f"--seed-start {self.seeds[0]}")
-        if self.methods != ALL:
-            words.append(f"--methods {','.join(self.methods)}")
-        return " ".join(words)
+        given = {
+            "--labels": self.labels,
+            "--target": self.target,
+            "--unlabelled": ",".join(self.unlabelled) or None,
+            "--per-class": self.per_class,
+            "--seeds": len(self.seeds),
+            "--seed-start": self.seeds[0] or None,
+            "--methods": None if self.methods == ALL else ",".join(self.methods),
+        }
+        options = [
+            str(word) for option, value in given.items() if value is not None for word in (option, value)
+        ]
+        return shlex.join(["pinvgcn", "compare", self.data, *options])
 
 
 def parse_methods(text: str | None) -> tuple[str, ...]:
     """The methods of a list with commas, each once; all of them for None."""
     if text is None:
         return ALL
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = parse_list(text)
     if not names:
         raise ParameterError(
             f"--methods must name one method at least. Got {text!r}; choose from {', '.join(ALL)}."
@@ -54,15 +72,26 @@ def parse_methods(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(check_choice("--methods", name, ALL) for name in names))
 
 
+def parse_list(text: str | None) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
 def method_of(name: str) -> Method:
     """A method by its name."""
     return Pinv() if name == OURS else BASELINES[name]
 
 
-def load_task(request: Request) -> Task:
+def task_for(request: Request) -> Task:
     """Read the data, and see that every class has labels to show and one more to score."""
     check_positive("--budget", request.budget)
-    task = named_task(request.data, per_class=request.per_class)
+    task = load_task(
+        request.data,
+        labels=request.labels,
+        target=request.target,
+        unlabelled=request.unlabelled,
+        per_class=request.per_class,
+    )
     assert task.per_class is not None
     least = int(task.class_sizes.argmin())
     size = int(task.class_sizes[least])

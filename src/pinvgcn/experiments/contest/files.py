@@ -1,0 +1,103 @@
+"""A file becomes a task: a scan with a field of classes, or a table with a column of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pinvgcn.checks import UNLABELLED
+from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.experiments.task import Task
+from pinvgcn.features import ColumnRecipe
+from pinvgcn.io import ScanSource, open_scan, open_table
+from pinvgcn.io.asprs import class_name
+
+# fields of scans that tell what a point belongs to, beside where it is
+USEFUL = ("intensity", "return_number", "number_of_returns", "red", "green", "blue", "nir")
+MOST = 256  # classes; a field with more values is a measurement
+
+
+def scan_task(path: Path, field: str, unlabelled: tuple[str, ...], *, per_class: int) -> Task:
+    """The points of a scan; those without a class are there to learn from, and are not scored."""
+    source = open_scan(path)
+    source.known_field(field)
+    extra = useful_fields(source, besides=field)
+    scan = source.read(fields=[*extra, field])
+    las = source.format in ("las", "laz") and field == "classification"
+    y, names = classes_of(pd.Series(scan.fields[field]), field, unlabelled, name=class_name if las else None)
+    columns = [np.asarray(scan.fields[name], dtype=np.float64) for name in extra]
+    telling = [column for column in columns if np.isfinite(column).all() and np.ptp(column) > 0]
+    return Task(
+        name=path.stem,
+        title=path.name,
+        kind="points",
+        X=scan.points,
+        y=y,
+        class_names=names,
+        per_class=per_class,
+        extra=np.column_stack(telling) if telling else None,
+        surroundings=True,
+    )
+
+
+def useful_fields(source: ScanSource, *, besides: str) -> list[str]:
+    """Fields that become features, in the order of the file."""
+    return [
+        field
+        for field, dtype in source.fields.items()
+        if dtype.kind in "biuf" and field != besides and field.lower().removeprefix("scalar_") in USEFUL
+    ]
+
+
+def table_task(path: Path, column: str, unlabelled: tuple[str, ...], *, per_class: int) -> Task:
+    """The rows of a table, its columns cleaned; those without a class are learned from, and not scored."""
+    source = open_table(path)
+    source.column(column)
+    frame = source.frame()
+    y, names = classes_of(frame[column], column, unlabelled)
+    recipe = ColumnRecipe.learn(frame, exclude=[column], separator=source.separator)
+    X = recipe.apply(frame).frame.reset_index(drop=True)
+    return Task(
+        name=path.stem, title=path.name, kind="table", X=X, y=y, class_names=names, per_class=per_class
+    )
+
+
+def classes_of(
+    values: pd.Series,
+    field: str,
+    unlabelled: tuple[str, ...],
+    *,
+    name: Callable[[int], str] | None = None,
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Codes (n,) of the classes, -1 for missing ones and those called ``unlabelled``; and their names."""
+    known = values.notna().to_numpy()
+    found, inverse = np.unique(values[known].to_numpy(), return_inverse=True)
+    texts = [_text(value) for value in found.tolist()]
+    strange = [value for value in unlabelled if value not in texts]
+    if strange:
+        raise ParameterError(
+            f"--unlabelled must be values of {field!r}. Got {strange[0]!r}, which no row has; it has "
+            f"{', '.join(texts[:10])}{' and others' if len(texts) > 10 else ''}."
+        )
+    kept = [place for place, text in enumerate(texts) if text not in unlabelled]
+    if len(kept) < 2 or len(kept) > MOST:
+        raise LabelError(
+            f"{field!r} must hold 2 to {MOST} classes. Got {len(kept):,} "
+            f"({', '.join(texts[place] for place in kept[:5])}{', …' if len(kept) > 5 else ''}); "
+            "name another column, or with --unlabelled the values that mean none."
+        )
+    codes = np.full(len(texts), UNLABELLED)
+    codes[kept] = np.arange(len(kept))
+    y = np.full(len(values), UNLABELLED)
+    y[known] = codes[inverse]
+    names = [texts[place] if name is None else name(int(found[place])) for place in kept]
+    return y, tuple(names)
+
+
+def _text(value: Any) -> str:
+    """A class as people type it: 2 for 2.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
