@@ -34,7 +34,7 @@ class LabelSpreading:
         sight = look(task)
         start = time.perf_counter()
         A = adjacency(task, self.k) if sight.rows is task.X else undirected(similar(sight.rows, self.k))
-        return PreparedSpreading(A, sight, {**sight.seconds, "graph": time.perf_counter() - start})
+        return PreparedSpreading(A, {**sight.seconds, "graph": time.perf_counter() - start}, sight)
 
 
 def similar(rows: np.ndarray, k: int) -> sp.csr_array:
@@ -50,8 +50,8 @@ class PreparedSpreading:
     """Any number of labels on one graph."""
 
     A: sp.csr_array
-    sight: Sight
     seconds: dict[str, float]
+    sight: Sight
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """The labels that have seeped to each row."""
