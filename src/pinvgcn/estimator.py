@@ -35,17 +35,18 @@ from pinvgcn.graphs import GaussianGraph, TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.members import Member, as_members, joint_scores, side_by_side, temperature
+from pinvgcn.members import Member, as_members, as_trees, joint_scores, side_by_side, weighted, weights_of
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
 from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import copy_weights, hidden_widths
-from pinvgcn.nn.nodewise import apply_layers, fold
+from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
+from pinvgcn.trees import Trees
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
@@ -101,6 +102,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         How many networks are trained, whose scores are averaged. Each of several goes without its own part of
         each class's labels, by which it is found how sure they may be. "auto" for 5 wherever ``geometry`` is
         used, 1 elsewhere.
+    trees : int or "auto"
+        How many extremely randomised trees each member grows beside its network, from the same inputs and
+        labels; the probabilities of both are multiplied, with exponents found at the labels that the member
+        has not seen. "auto" for 100 wherever ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
         "auto" for 10 wherever ``geometry`` is used.
@@ -177,6 +182,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         held_out: float = 0.2,
         class_weight: Any = None,
         members: int | str = "auto",
+        trees: int | str = "auto",
         neighbours: int | str | None = "auto",
         priors: Any = "auto",
         warm_start: bool = False,
@@ -206,6 +212,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.held_out = held_out
         self.class_weight = class_weight
         self.members = members
+        self.trees = trees
         self.neighbours = neighbours
         self.priors = priors
         self.warm_start = warm_start
@@ -244,6 +251,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "patience": None,
             "class_weight": None,
             "members": 1,
+            "trees": 0,
             "neighbours": None,
             "priors": None,
         }
@@ -327,9 +335,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
-            scores = joint_scores(self._members, inputs[first], V[first])[inverse]
+            scores = joint_scores(self._members, self._weights, inputs[first], V[first])[inverse]
         else:
-            scores = joint_scores(self._members, inputs, V)
+            scores = joint_scores(self._members, self._weights, inputs, V)
         if not isinstance(nodes, CloudNodes):
             return self._outcome(scores, None, None)
         return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
@@ -457,20 +465,20 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             members = side_by_side(learn, count, threads or torch.get_num_threads())
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
             each = [
-                prepared.of_all_rows(apply_layers(member.layers, prepared.inputs, prepared.basis))
+                np.stack([prepared.of_all_rows(o) for o in member.opinions(prepared.inputs, prepared.basis)])
                 for member in members
             ]
-            scores = np.mean(each, axis=0) if count > 1 else each[0]
+            scores = weighted(each, np.ones(len(each[0])))
         if not np.isfinite(scores).all():
             raise TrainingError(
                 f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(members[0].losses)}, "
                 f"the last. Lower learning_rate (now {self.learning_rate:g}) or scale the features."
             )
+        weights = weights_of(each, [held for _, held in parts])
         outcome, P = Outcome.of(
-            scores,
+            weighted(each, weights),
             prepared.nodes,
             labels,
-            temperature=temperature(each, [held for _, held in parts]),
             neighbours=self.neighbours,
             priors=self.priors,
         )
@@ -483,7 +491,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.graph_, GaussianGraph):
             self.sigma_ = self.graph_.sigma
         self.spectrum_ = prepared.spectrum
-        self._members = members
+        self._members, self._weights = members, weights
         self.network_ = members[0].network
         self.loss_curve_ = members[0].losses
         self.n_iter_ = len(self.loss_curve_)
@@ -536,7 +544,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
         counts = None if prepared.distinct is None else prepared.distinct.counts
         with np.errstate(over="ignore", invalid="ignore"):  # checked by who adds them up
-            return Member(network, fold(network, prepared.inputs, prepared.basis, counts), losses)
+            layers = fold(network, prepared.inputs, prepared.basis, counts)
+        trees, nodes = as_trees(self.trees, prepared.nodes), prepared.node_of(labels.rows)
+        grown = Trees.grown(prepared.inputs, labels, nodes, count=trees, seed=seed) if trees else None
+        return Member(network, layers, losses, grown)
 
     def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
         device = self._device()
