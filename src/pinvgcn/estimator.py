@@ -35,7 +35,16 @@ from pinvgcn.graphs import GaussianGraph, TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.members import Member, as_members, as_trees, joint_scores, side_by_side, weighted, weights_of
+from pinvgcn.members import (
+    Member,
+    as_epochs,
+    as_members,
+    as_trees,
+    joint_scores,
+    side_by_side,
+    weighted,
+    weights_of,
+)
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
 from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.filters import parse_filters
@@ -88,8 +97,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         a spread of 1. Tables stay 0 and 1, and the features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
-    learning_rate, weight_decay, epochs
+    learning_rate, weight_decay
         Its training; see ``TrainingSettings``.
+    epochs : int or "auto"
+        How many steps training takes. "auto" for 500, and for 200 where trees stand beside the network.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
         all, "auto" for all up to 32,768 and 4,096 of them beyond. Prediction always sums over all nodes.
@@ -176,7 +187,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         dropout: float = 0.5,
         learning_rate: float = 0.01,
         weight_decay: float = 0.0005,
-        epochs: int = 500,
+        epochs: int | str = "auto",
         nodes_per_epoch: int | str | None = "auto",
         patience: int | None = None,
         held_out: float = 0.2,
@@ -342,7 +353,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             return self._outcome(scores, None, None)
         return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
 
-    def _training_settings(self) -> TrainingSettings:
+    def _training_settings(self, trees: int = 0) -> TrainingSettings:
         """Those of training; and all that need no nodes are checked, before there is work to lose.
 
         Also those of the other kind of graph: a mistake in them is a mistake in what was meant.
@@ -366,8 +377,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
         self._device()
+        epochs = as_epochs(self.epochs, trees)
         return TrainingSettings(
-            self.learning_rate, self.weight_decay, self.epochs, self.nodes_per_epoch, self.patience
+            self.learning_rate, self.weight_decay, epochs, self.nodes_per_epoch, self.patience
         )
 
     def _seed(self) -> int:
@@ -460,7 +472,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             own_threads = threads if count == 1 else 1
             return self._train(prepared, parts[number][0], own, before, on_epoch, own_threads)
 
-        epochs = count * self._settings(warm).epochs
+        epochs = count * self._settings(warm, prepared.nodes).epochs
         with progress(epochs, show=self.verbose) as show:
             members = side_by_side(learn, count, threads or torch.get_num_threads())
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
@@ -503,8 +515,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.transduction_proba_ = P
         self.transduction_ = labels.classes[P.argmax(axis=1)]
 
-    def _settings(self, warm: bool) -> TrainingSettings:
-        settings = self._training_settings()
+    def _settings(self, warm: bool, nodes: Nodes) -> TrainingSettings:
+        settings = self._training_settings(as_trees(self.trees, nodes))
         return replace(settings, epochs=max(1, settings.epochs // WARM_SHARE)) if warm else settings
 
     def _train(
@@ -517,7 +529,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         threads: int | None,
     ) -> Member:
         """One network, which begins where the one ``before`` has ended."""
-        settings = self._settings(before is not None)
+        settings = self._settings(before is not None, prepared.nodes)
         network = PinvGCN(
             prepared.spectrum,
             prepared.inputs.shape[1],

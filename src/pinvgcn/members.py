@@ -24,6 +24,7 @@ from pinvgcn.trees import Trees
 
 MEMBERS = 5  # each learns from four fifths of the labels
 TREES = 100  # of each member
+EPOCHS = {False: 500, True: 200}  # of a network alone, and of one with trees beside it, which needs less
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 # exponents of a network's and the trees' probabilities, found on Oakland 1; labels may change them
 USUAL = np.log([0.25, 1.25])
@@ -69,6 +70,11 @@ def as_members(members: Any, nodes: Nodes) -> int:
 def as_trees(trees: Any, nodes: Nodes) -> int:
     """How many each member has, resolved for these nodes."""
     return _resolved("trees", trees, TREES if is_scan(nodes) else 0, 0)
+
+
+def as_epochs(epochs: Any, trees: int) -> int:
+    """How many a network is trained for, beside so many trees."""
+    return _resolved("epochs", epochs, EPOCHS[trees > 0], 1)
 
 
 def _resolved(name: str, value: Any, automatic: int, minimum: int) -> int:
