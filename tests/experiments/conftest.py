@@ -15,8 +15,8 @@ from pinvgcn.experiments.task import Task
 
 @pytest.fixture(scope="session")
 def small_demo() -> Demo:
-    """All methods on 400 mushrooms and 1,200 points of the street, two splits."""
-    mushroom, street = load_dataset("mushroom"), generate_street(1_200)
+    """All methods on 400 mushrooms and 2,100 points of the street, two splits."""
+    mushroom, street = load_dataset("mushroom"), generate_street(2_100)
     rows = np.random.default_rng(0).choice(len(mushroom.y), 400, replace=False)
     methods = (Pinv({"epochs": 30}), *(BASELINES[name] for name in SIMPLE))
 
@@ -26,9 +26,20 @@ def small_demo() -> Demo:
     table = mushroom.X.iloc[rows].reset_index(drop=True)
     return Demo(
         table=run(Task("mushroom", "Mushroom", "table", table, mushroom.y[rows], mushroom.target_names, 10)),
-        scan=run(Task("street", "Street scan", "points", street.X, street.y, street.target_names, 5)),
+        scan=run(
+            Task(
+                "street",
+                "Street scan",
+                "points",
+                street.X,
+                street.y,
+                street.target_names,
+                5,
+                surroundings=True,
+            )
+        ),
         sources=(mushroom.info, street.info),
-        points=1_200,
+        points=2_100,
         splits=2,
         seed=0,
         seconds=1.0,

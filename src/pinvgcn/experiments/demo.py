@@ -40,8 +40,8 @@ class Demo:
 
 
 def methods() -> tuple[Method, ...]:
-    """PinvGCN with its own defaults, and every simple method; all see the coordinates of points alone."""
-    return (Pinv({"geometry": False}), *(BASELINES[name] for name in SIMPLE))
+    """PinvGCN with its own defaults, and every simple method; all see the same features."""
+    return (Pinv(), *(BASELINES[name] for name in SIMPLE))
 
 
 def steps(splits: int) -> int:
@@ -69,7 +69,14 @@ def run_demo(
     progress(f"Street scan: generating {points:,} points")
     street = generate_street(points, random_state=0)
     scan = Task(
-        "street", "Street scan", "points", street.X, street.y, tuple(street.target_names), per_class=20
+        "street",
+        "Street scan",
+        "points",
+        street.X,
+        street.y,
+        tuple(street.target_names),
+        per_class=20,
+        surroundings=True,
     )
     of_scan = compare(scan, methods(), splits=splits, random_state=random_state, progress=progress)
     return Demo(

@@ -23,6 +23,9 @@ CARD = Template("""<div class="card">
 </div>""")
 
 STEPS = Template("""<ol class="steps">
+<li><strong>Every point looks around.</strong> Is what surrounds it a line, a surface, a heap of leaves? Is it
+upright, how high above the lowest point near it? Such shapes are measured at several scales, and all methods
+of this page see them beside the coordinates.</li>
 <li><strong>Everything is joined to everything.</strong> Points of the scan are joined the more strongly
 the nearer they are to each other; rows of the table, the more attribute values they share. For the scan
 that makes $pairs pairs. They are never written down: only their combined effect is computed.</li>
@@ -33,11 +36,16 @@ against the ends, and on to finer ones. The $rank smoothest patterns of the scan
 of each kind of pattern to let pass, so that the mixture tells the classes apart. The mixture has a value
 at <em>every</em> point, so every point gets a class.</li>
 </ol>
+<p>Of the scan five such networks speak together, each of which has not seen a fifth of the labels and has
+decision trees beside it. How much networks and trees count is found at the labels that they have not seen.
+What they say of a point is averaged over its neighbours, as it is for the other methods of this page, and
+corrected for how frequent the classes turn out to be.</p>
 <p class="soft">In the language of mathematics: the patterns are eigenvectors of the graph's normalised
 Laplacian, the eigenvalues λ measure their smoothness, and the network learns spectral filters that combine
 the Laplacian's pseudoinverse with a part for λ = 0 and a high-pass part.</p>""")
 
-RESULTS = Template("""<p>All methods saw the same labelled rows and were scored on all the others.
+RESULTS = Template("""<p>All methods saw the same labelled rows and the same features, and were scored on all
+the other rows; of the scan the probabilities of each were averaged over the same neighbours.
 $runs <em>Accuracy</em> is the share of unlabelled rows that got their true class; <em>mean recall</em>
 is the share found of each class, averaged over the classes, so that rare ones count as much as common ones.
 The most accurate method of each table is set in bold, whichever it is.</p>""")

@@ -35,7 +35,9 @@ class Sight:
 
         if self.neighbours is not None:
             assert self.points is not None
-            P = Outcome(1.0, self.neighbours, None, None).averaged(P, self.points, None)
+            P = Outcome(neighbours=self.neighbours, node_proba=None, factors=None).averaged(
+                P, self.points, None
+            )
         found: np.ndarray = np.asarray(classes)[P.argmax(axis=1)]
         return found
 

@@ -9,7 +9,9 @@ import pytest
 from contestants import HELD, Contestant
 
 from pinvgcn.datasets import load_dataset
+from pinvgcn.errors import TrainingError
 from pinvgcn.experiments.comparison import Comparison, compare
+from pinvgcn.experiments.contest import job
 from pinvgcn.experiments.contest.apart import compare_apart
 from pinvgcn.experiments.contest.memory import Peak
 from pinvgcn.experiments.methods import BASELINES
@@ -84,3 +86,9 @@ def test_a_peak_counts_from_when_it_is_made() -> None:
     assert before is not None
     assert after is not None
     assert after - before >= 0.9 * HELD or after == before > 0  # where no system forgets, the first hides it
+
+
+def test_a_comparison_without_a_single_score_is_an_error(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "method_of", lambda name: Contestant("leaves"))
+    with pytest.raises(TrainingError, match=r"No method came through. Leaves: killed: the process ended"):
+        job.run(job.Request("mushroom", seeds=(0,), methods=("pinvgcn",)), task)

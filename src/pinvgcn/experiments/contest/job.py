@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from pinvgcn.checks import check_choice, check_positive
-from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.errors import LabelError, ParameterError, TrainingError
 from pinvgcn.experiments.contest.apart import BUDGET, compare_apart
 from pinvgcn.experiments.contest.data import load_task
 from pinvgcn.experiments.contest.report import OURS, Contest, margin_lines, write_contest
@@ -114,4 +114,7 @@ def run(request: Request, task: Task, *, progress: Sink = lambda line: None) -> 
     start = time.perf_counter()
     methods = [method_of(name) for name in request.methods]
     comparison = compare_apart(task, methods, seeds=request.seeds, budget=request.budget, progress=progress)
+    if not comparison.scores:
+        reasons = "; ".join(f"{m.title}: {comparison.failures[m.name]}" for m in methods)
+        raise TrainingError(f"No method came through. {reasons}.")
     return Contest(comparison, request.command, time.perf_counter() - start)

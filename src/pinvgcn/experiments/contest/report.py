@@ -89,11 +89,10 @@ def write_contest(contest: Contest, folder: Path) -> dict[str, Any]:
     surroundings = environment()
     numbers = results(contest, surroundings)
     write_text(folder / "results.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
-    if contest.comparison.scores:
-        with style():
-            chart(contest.comparison, OURS).savefig(
-                folder / "comparison.png", dpi=160, facecolor="white", metadata={"Software": None}
-            )
+    with style():
+        chart(contest.comparison, OURS).savefig(
+            folder / "comparison.png", dpi=160, facecolor="white", metadata={"Software": None}
+        )
     write_text(folder / "report.html", html_report(contest, surroundings))
     return numbers
 
@@ -102,10 +101,12 @@ def html_report(contest: Contest, surroundings: dict[str, Any]) -> str:
     """The whole page."""
     comparison = contest.comparison
     version = surroundings["versions"]["pinvgcn"]
-    parts = [_header(comparison, version), _results(comparison)]
-    if comparison.scores:
-        parts.append(_classes(comparison))
-    parts.append(_details(contest, surroundings))
+    parts = [
+        _header(comparison, version),
+        _results(comparison),
+        _classes(comparison),
+        _details(contest, surroundings),
+    ]
     title = f"pinvgcn compare: {comparison.task.title}"
     return document(title, parts, generator=f"pinvgcn {version}")
 
@@ -148,15 +149,12 @@ def _results(comparison: Comparison) -> str:
         ]
         for line in lines
     ]
-    if lines:
-        best = [number for number, line in enumerate(lines) if line.accuracy == lines[0].accuracy]
-        head = ["Method", "Accuracy", "Macro F1", "Time", "Memory"]
-        caption = "± is the standard deviation between choices of labels." if several else ""
-        parts.append(table(head, rows, caption, best=best, kind="wide-bars"))
-        svg = inline_svg(
-            chart(comparison, OURS), "chart", "Accuracy, macro F1, time and memory of each method."
-        )
-        parts.append(figure(svg, CHART))
+    best = [number for number, line in enumerate(lines) if line.accuracy == lines[0].accuracy]
+    head = ["Method", "Accuracy", "Macro F1", "Time", "Memory"]
+    caption = "± is the standard deviation between choices of labels." if several else ""
+    parts.append(table(head, rows, caption, best=best, kind="wide-bars"))
+    svg = inline_svg(chart(comparison, OURS), "chart", "Accuracy, macro F1, time and memory of each method.")
+    parts.append(figure(svg, CHART))
     titles = {method.name: method.title for method in comparison.methods}
     for name, reason in comparison.failures.items():
         parts.append(f'<p class="soft">Left out: {escape(titles[name])} ({escape(reason)}).</p>')
