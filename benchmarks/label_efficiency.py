@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.datasets import clicked_split
+from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.experiments.comparison import Score, confusion_matrix
-from pinvgcn.experiments.contest.data import TITLES, load_task
+from pinvgcn.experiments.contest.data import TITLES, load_task, task_of
 from pinvgcn.experiments.figures.drawing import (
     BLUE,
     GREEN,
@@ -37,9 +37,10 @@ from pinvgcn.experiments.figures.drawing import (
 )
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.ours import Pinv
-from pinvgcn.experiments.task import Method, Task
+from pinvgcn.experiments.task import Method, Prepared, Task
 
 DATA = ("oakland1", "oakland2", "street", "mushroom", "covertype67")
+STREET = 40_000  # points
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 CLICKS = ((1, 20), (2, 20), (5, 20))  # places a class, points a click
 METHODS: tuple[Method, ...] = (
@@ -54,56 +55,72 @@ LOOKS["logistic_regression"] = (ORANGE, "D")
 Row = dict[str, Any]
 
 
-def thinned(task: Task, points: int | None) -> Task:
-    """The task with so many random points, or all."""
+def task_for(data: str, points: int | None) -> Task:
+    """The task of a data set; scans with so many random points, or all."""
+    if data == "street":
+        return task_of(generate_street(STREET if points is None else points), TITLES[data], per_class=1)
+    task = load_task(data, per_class=1)
     if points is None or task.kind != "points" or task.rows <= points:
         return task
     rows = np.sort(np.random.default_rng(0).choice(task.rows, points, replace=False))
-    return replace(
-        task, X=task.X[rows], y=task.y[rows], extra=None if task.extra is None else task.extra[rows]
-    )
+    return replace(task, X=task.X[rows], y=task.y[rows])
 
 
-def plans(task: Task, seeds: int) -> Iterator[tuple[Row, np.ndarray]]:
-    """What is asked, and the labels that are seen: a seed of everything before the next seed."""
-    for seed in range(seeds):
-        for count in COUNTS:
-            if count < task.class_sizes.min():
-                labels = replace(task, per_class=count).labels(seed)
-                yield {"labels": "random", "per_class": count, "places": count, "seed": seed}, labels
-        if task.kind == "points":
-            for places, each in CLICKS:
-                if places * each < task.class_sizes.min():
-                    labels = clicked_split(task.X, task.y, places=places, per_place=each, random_state=seed)
-                    about = {"labels": "clicks", "per_class": places * each, "places": places, "seed": seed}
-                    yield about, labels
+def plans(task: Task, seed: int) -> Iterator[tuple[Row, np.ndarray]]:
+    """What is asked, and the labels that are seen."""
+    for count in COUNTS:
+        if count < task.class_sizes.min():
+            labels = replace(task, per_class=count).labels(seed)
+            yield {"labels": "random", "per_class": count, "places": count, "seed": seed}, labels
+    if task.kind == "points":
+        for places, each in CLICKS:
+            if places * each < task.class_sizes.min():
+                labels = clicked_split(task.X, task.y, places=places, per_place=each, random_state=seed)
+                yield (
+                    {"labels": "clicks", "per_class": places * each, "places": places, "seed": seed},
+                    labels,
+                )
 
 
-def measure(data: str, seeds: int, points: int | None, results: Path, only: list[str]) -> None:
-    """Do what is not in the file yet."""
-    done = {tuple(row[key] for key in KEYS) for row in read(results)}
-    task = thinned(load_task(data, per_class=1), points)
-    prepared: dict[str, Any] = {}
-    for about, labels in plans(task, seeds):
-        for method in METHODS:
-            row: Row = {"data": data, "rows": task.rows, "method": method.name, **about}
-            if method.name not in only or tuple(row[key] for key in KEYS) in done:
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                if method.name not in prepared:
-                    prepared[method.name] = method.prepare(task)
-                start = time.perf_counter()
-                codes = prepared[method.name].answer(labels, about["seed"]).codes
-            asked = task.asked(labels)
-            counts = confusion_matrix(task.y[asked], codes[asked], len(task.class_names))
-            score = Score(method.name, about["seed"], counts, {})
-            row |= {"accuracy": round(score.accuracy, 5), "macro_f1": round(score.macro_f1, 5)}
-            row["seconds"] = round(time.perf_counter() - start, 2)
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            print(f"{data:<12}{method.name:<22}{about['labels']:<8}{about['per_class']:>4} labels, seed "
-                  f"{about['seed']}: {100 * score.accuracy:6.2f} %", flush=True)  # fmt: skip
+class Bench:
+    """A data set on which methods are prepared once."""
+
+    def __init__(self, data: str, points: int | None) -> None:
+        self.data, self.task = data, task_for(data, points)
+        self.prepared: dict[str, Prepared] = {}
+
+    def measure(self, seed: int, results: Path, only: list[str]) -> None:
+        """Do what is not in the file yet."""
+        done = {tuple(row[key] for key in KEYS) for row in read(results)}
+        for about, labels in plans(self.task, seed):
+            for method in METHODS:
+                row: Row = {"data": self.data, "rows": self.task.rows, "method": method.name, **about}
+                if method.name not in only or tuple(row[key] for key in KEYS) in done:
+                    continue
+                row |= self._score(method, labels, seed)
+                with results.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(
+                    f"{self.data:<12}{method.name:<22}{about['labels']:<8}{about['per_class']:>4} labels, "
+                    f"seed {seed}: {100 * row['accuracy']:6.2f} %",
+                    flush=True,
+                )
+
+    def _score(self, method: Method, labels: np.ndarray, seed: int) -> Row:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if method.name not in self.prepared:
+                self.prepared[method.name] = method.prepare(self.task)
+            start = time.perf_counter()
+            codes = self.prepared[method.name].answer(labels, seed).codes
+        asked = self.task.asked(labels)
+        counts = confusion_matrix(self.task.y[asked], codes[asked], len(self.task.class_names))
+        score = Score(method.name, seed, counts, {})
+        return {
+            "accuracy": round(score.accuracy, 5),
+            "macro_f1": round(score.macro_f1, 5),
+            "seconds": round(time.perf_counter() - start, 2),
+        }
 
 
 KEYS = ("data", "rows", "method", "labels", "per_class", "places", "seed")
@@ -210,8 +227,10 @@ def main() -> None:
     parser.add_argument("--draw", type=Path, help="draw from the results, and measure nothing")
     arguments = parser.parse_args()
     if arguments.draw is None:
-        for data in arguments.data:
-            measure(data, arguments.seeds, arguments.points, arguments.results, arguments.methods)
+        benches = [Bench(data, arguments.points) for data in arguments.data]
+        for seed in range(arguments.seeds):
+            for bench in benches:
+                bench.measure(seed, arguments.results, arguments.methods)
         return
     rows = read(arguments.results)
     draw(rows, arguments.draw)
