@@ -80,7 +80,7 @@ p { margin: .6rem 0; max-width: 46rem; }
 .card p { margin: .25rem 0 0; }
 ol.steps {
   counter-reset: step; list-style: none; margin: 1.2rem 0; padding: 0; display: grid; gap: 1.6rem;
-  grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr));
+  grid-template-columns: repeat(auto-fit, minmax(21rem, 1fr));
 }
 ol.steps li { counter-increment: step; border-top: 3px solid var(--accent); padding-top: .6rem; }
 ol.steps li::before { content: counter(step) ". "; font-weight: 650; color: var(--accent); }
