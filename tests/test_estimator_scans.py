@@ -97,6 +97,30 @@ def test_runs_side_by_side_and_a_warm_start():
     assert np.mean(warm.fit(X, more).transduction_ == TRUTH) > 0.98
 
 
+def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
+    """Intensities in any unit: only their order counts, in the network and in the trees."""
+    intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
+    model = quick(epochs=5).fit(X, LABELS, features=intensity)
+    assert any((member.trees.feature == 34).any() for member in model._members)
+    other_unit = quick(epochs=5).fit(X, LABELS, features=np.exp(intensity / 5.0))
+    np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-6)
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    again = loaded.predict_proba(X[::40], features=intensity[::40])
+    np.testing.assert_allclose(again, model.transduction_proba_[::40], atol=1e-9)
+
+
+def test_how_long_training_takes():
+    """Networks with trees beside them take fewer epochs, unless a number is given."""
+    nodes = scan()._nodes
+    epochs = {
+        (trees, asked): PinvGCNClassifier(trees=trees, epochs=asked)._settings(False, nodes).epochs
+        for trees in ("auto", 0)
+        for asked in ("auto", 30)
+    }
+    assert epochs == {("auto", "auto"): 200, ("auto", 30): 30, (0, "auto"): 500, (0, 30): 30}
+
+
 def test_sigma_by_labels_keeps_the_shapes():
     model = quick(sigma="labels", epochs=5).fit(X, LABELS)
     assert model.network_.layers[0].weights.shape[1] == 34
@@ -150,6 +174,7 @@ def test_a_dict_of_priors_is_kept(tmp_path):
         ({"members": "many"}, r"members must be a whole number or 'auto'\. Got 'many' instead"),
         ({"members": 0}, r"members must be a whole number, 1 or more\. Got 0 instead"),
         ({"trees": -1}, r"trees must be a whole number, 0 or more\. Got -1 instead"),
+        ({"epochs": "long"}, r"epochs must be a whole number or 'auto'\. Got 'long' instead"),
         ({"neighbours": "few"}, r"neighbours must be a whole number, 'auto' or None\. Got 'few' instead"),
         ({"neighbours": 0}, r"neighbours must be a whole number, 1 or more\. Got 0 instead"),
         ({"priors": 0.5}, r"priors must be 'auto', 'estimated', None or a dict of class: share\. Got 0\.5"),
@@ -160,7 +185,7 @@ def test_a_dict_of_priors_is_kept(tmp_path):
 )
 def test_bad_settings(settings, message):
     with pytest.raises(ParameterError, match=message):
-        quick(epochs=2, **settings).fit(X, LABELS)
+        quick(**{"epochs": 2, **settings}).fit(X, LABELS)
 
 
 def test_bad_settings_for_other_data():

@@ -62,7 +62,7 @@ class TestWeights:
     def test_networks_alone_get_the_root_of_the_likeliest_temperature(self):
         labels = labels_of(200, 200)
         scores, mine = right_with_noise(labels, 3, 0), labels.take(labels.rows % 20 == 0)
-        (found,) = weights_of([scores[None], scores[None]], [mine, None]) ** -2
+        (found,) = weights_of([(scores[None, mine.rows], mine.codes)], 1) ** -2
 
         def loss(T: float) -> float:
             return -log_softmax(scores[mine.rows] / T, axis=1)[np.arange(len(mine.rows)), mine.codes].mean()
@@ -75,23 +75,25 @@ class TestWeights:
         labels = labels_of(5, 5)
         scores = np.zeros((1, 100, 2))
         scores[0, labels.rows, labels.codes] = 1.0
-        assert weights_of([scores], [labels])[0] == pytest.approx(1, abs=1e-4)
-        assert weights_of([scores], [None]) == [1]
+        assert weights_of([(scores[:, labels.rows], labels.codes)], 1)[0] == pytest.approx(1, abs=1e-4)
+        assert weights_of([], 1) == [1]
 
     def test_many_labels_find_who_is_right(self):
         labels = labels_of(200, 200)
         good, noise = right_with_noise(labels, 0.5, 1), np.random.default_rng(2).normal(size=(4_000, 2))
-        by_net = weights_of([np.stack([good, noise])], [labels])
-        by_trees = weights_of([np.stack([noise, good])], [labels])
+        by_net, by_trees = (
+            weights_of([(np.stack(both)[:, labels.rows], labels.codes)], 2)
+            for both in ((good, noise), (noise, good))
+        )
         assert by_net[0] > 5 * by_net[1]
         assert by_trees[1] > 5 * by_trees[0]
 
     def test_few_labels_leave_them_near_the_usual(self):
         labels = labels_of(1, 2)
         scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
-        found = weights_of([scores], [labels])
+        found = weights_of([(scores[:, labels.rows], labels.codes)], 2)
         np.testing.assert_allclose(np.log(found / 1.4), USUAL, atol=0.3)
-        np.testing.assert_allclose(weights_of([scores], [None]), np.exp(USUAL))
+        np.testing.assert_allclose(weights_of([], 2), np.exp(USUAL))
 
 
 class TestTogether:

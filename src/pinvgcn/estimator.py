@@ -42,7 +42,6 @@ from pinvgcn.members import (
     as_trees,
     joint_scores,
     side_by_side,
-    weighted,
     weights_of,
 )
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
@@ -479,19 +478,22 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         with progress(epochs, show=self.verbose) as show:
             members = side_by_side(learn, count, threads or torch.get_num_threads())
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            each = [
-                np.stack([prepared.of_all_rows(o) for o in member.opinions(prepared.inputs, prepared.basis)])
-                for member in members
-            ]
-            scores = weighted(each, np.ones(len(each[0])))
+            unseen = []
+            for member, (_, held) in zip(members, parts, strict=True):
+                if held is not None:
+                    places = prepared.node_of(held.rows)
+                    opinions = member.opinions(prepared.inputs[places], prepared.basis[places])
+                    unseen.append((opinions, held.codes))
+            weights = weights_of(unseen, 1 if members[0].trees is None else 2)
+            joint = joint_scores(members, weights, prepared.inputs, prepared.basis)
+            scores = prepared.of_all_rows(joint)
         if not np.isfinite(scores).all():
             raise TrainingError(
                 f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(members[0].losses)}, "
                 f"the last. Lower learning_rate (now {self.learning_rate:g}) or scale the features."
             )
-        weights = weights_of(each, [held for _, held in parts])
         outcome, P = Outcome.of(
-            weighted(each, weights),
+            scores,
             prepared.nodes,
             labels,
             neighbours=self.neighbours,

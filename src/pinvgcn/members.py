@@ -19,7 +19,6 @@ from pinvgcn.nn import Basis, PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers
 from pinvgcn.nodes import Nodes
 from pinvgcn.outcome import is_scan
-from pinvgcn.row_labels import RowLabels
 from pinvgcn.trees import Trees
 
 MEMBERS = 5  # each learns from four fifths of the labels
@@ -52,14 +51,12 @@ class Member:
 
 def joint_scores(members: Sequence[Member], weights: np.ndarray, X: Any, V: Basis) -> np.ndarray:
     """Σ_o w_o times the mean of the members' opinions o: (m, classes)."""
-    return weighted([member.opinions(X, V) for member in members], weights)
-
-
-def weighted(opinions: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Σ_o w_o times the mean of opinions (o, m, classes) of each member."""
-    mean = sum(opinions[1:], start=opinions[0]) / len(opinions)
-    total: np.ndarray = weights[0] * mean[0]
-    return total if len(weights) == 1 else total + weights[1] * mean[1]
+    total: Any = 0.0
+    for member in members:
+        for weight, opinion in zip(weights, member.opinions(X, V), strict=True):
+            total += weight * opinion
+    mean: np.ndarray = total / len(members)
+    return mean
 
 
 def as_members(members: Any, nodes: Nodes) -> int:
@@ -110,28 +107,29 @@ def side_by_side(
             torch.set_num_threads(before)
 
 
-def weights_of(opinions: Sequence[np.ndarray], held: Sequence[RowLabels | None]) -> np.ndarray:
-    """w of ``joint_scores`` for opinions (o, n, classes) of each member and the labels kept from it: (o,).
+def weights_of(unseen: Sequence[tuple[np.ndarray, np.ndarray]], kinds: int) -> np.ndarray:
+    """w of ``joint_scores`` for ``kinds`` of opinions, from pairs of opinions (o, m, classes) of a member at
+    labels that were kept from it and their class codes (m,): (o,).
 
-    They are found at labels i, each with the opinions of the member that has not seen it. Networks alone get
-    w = T^(−1/2), where T ≥ 1 maximises Σ log softmax(s_i/T)_{y_i}: half of the correction, on the scale of
-    log T, since the mean of several is already less sure where they differ. A network and trees get
-    w = 1.4 e^v, where v maximises Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log(0.25, 1.25)|².
+    Networks alone get w = T^(−1/2), where T ≥ 1 maximises Σ log softmax(s_i/T)_{y_i} over these labels i:
+    half of the correction, on the scale of log T, since the mean of several is already less sure where they
+    differ. A network and trees get w = 1.4 e^v, where v maximises
+    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log(0.25, 1.25)|² (docs/maths.md, 9.3 and 9.4).
     """
-    alone = len(opinions[0]) == 1
-    pairs = [(o[:, one.rows], one.codes) for o, one in zip(opinions, held, strict=True) if one is not None]
-    if not pairs:
-        return np.ones(1) if alone else np.exp(USUAL)
-    unseen, codes = np.concatenate([o for o, _ in pairs], axis=1), np.concatenate([c for _, c in pairs])
+    usual = np.zeros(1) if kinds == 1 else USUAL
+    scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
+    if not unseen or not np.isfinite(scores).all():  # nothing to learn from; or who adds them up will tell
+        return np.exp(usual)
+    codes = np.concatenate([codes for _, codes in unseen])
 
     def loss(v: np.ndarray) -> float:
-        logs = log_softmax(np.tensordot(np.exp(v), unseen, axes=1), axis=1)
+        logs = log_softmax(np.tensordot(np.exp(v), scores, axes=1), axis=1)
         return -float(logs[np.arange(len(codes)), codes].sum())
 
-    if alone:
+    if kinds == 1:
         lowest = -np.log(HOTTEST)
         found = minimize_scalar(lambda v: loss(np.array([v])), bounds=(lowest, 0.0), method="bounded")
         return np.exp([found.x / 2])
-    best = minimize(lambda v: loss(v) + DOUBT * ((v - USUAL) ** 2).sum(), USUAL).x
+    best = minimize(lambda v: loss(v) + DOUBT * ((v - usual) ** 2).sum(), usual).x
     weights: np.ndarray = SURER * np.exp(best)
     return weights
