@@ -81,6 +81,32 @@ def test_a_file_may_take_the_place_of_its_source(scans, name, tmp_path):
     np.testing.assert_array_equal(open_scan(path).read().points, points)
 
 
+@pytest.mark.parametrize("ending", ["ply", "pcd", "csv", "tsv", "xyz", "csv.gz"])
+@pytest.mark.parametrize("name", ["new.laz", "big.ply", "packed.pcd", "german.csv"])
+def test_another_format_holds_the_same_numbers(scans, name, ending, tmp_path):
+    source, out = open_scan(scans[name]), tmp_path / f"out.{ending}"
+    values = {"label": np.arange(source.count) % 5, "p": np.linspace(0, 1, source.count, dtype=np.float32)}
+    with source.writer(out, {"label": np.uint8, "p": np.float32}) as writer:
+        for first, last in ((0, 1), (1, 30), (30, source.count)):
+            writer.write({field: column[first:last] for field, column in values.items()})
+    before, converted = source.read(), open_scan(out)
+    after = converted.read()
+    assert converted.format == (ending if ending in ("ply", "pcd") else "text")
+    np.testing.assert_array_equal(after.points, before.points)
+    for field in before.fields:
+        expected = values["label"] if field == "label" else before.fields[field]
+        np.testing.assert_array_equal(after.fields[field].astype(expected.dtype), expected)
+    np.testing.assert_array_equal(after.fields["p"].astype(np.float32), values["p"])
+    assert os.listdir(tmp_path) == [out.name]
+
+
+def test_words_have_no_place_in_ply(tmp_path):
+    path = tmp_path / "scan.csv"
+    path.write_text("x,y,z,what\n1,2,3,tree\n")
+    with pytest.raises(DataError, match="PLY holds numbers only: column 'what'"):
+        open_scan(path).writer(tmp_path / "out.ply", {})
+
+
 class Boom(Exception):
     pass
 
@@ -196,8 +222,8 @@ def test_targets_that_cannot_be_written(scans, tmp_path):
         source.writer(tmp_path, {})
     with pytest.raises(ScanFileError, match="there is no folder"):
         source.writer(tmp_path / "none" / "out.las", {})
-    with pytest.raises(ScanFileError, match=r"is LAS and cannot be written as PLY .*\.ply"):
-        source.writer(tmp_path / "out.ply", {})
+    with pytest.raises(ScanFileError, match=r"is PLY and cannot be written as LAZ .*\.laz"):
+        open_scan(scans["big.ply"]).writer(tmp_path / "out.laz", {})
 
 
 FULL = """
