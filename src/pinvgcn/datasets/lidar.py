@@ -1,4 +1,9 @@
-"""A real aerial scan with the classes of its LAZ file, from the test data of laspy."""
+"""A classified aerial scan of a French landscape, thinned: the scan of the LAS and LAZ tests.
+
+It has no public address of its own, so it is found through ``PINVGCN_DATA`` or the cache only. All points
+are given, those of class 1 (unclassified) too; who wants fewer classes leaves rows out. ``features`` holds
+the columns of the file that tell what a point belongs to.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +17,28 @@ from pinvgcn.io.asprs import class_name
 
 INFO = DatasetInfo(
     name="lidar",
-    description="Aerial scan of a kilometre of country in seven classes, with intensity, returns and colours",
-    source="test data of the laspy source package",
-    licence="BSD-2-Clause, that of laspy",
+    description="Aerial laser scan in the classes of the ASPRS: 37,805 points in metres",
+    source="test data of the laspy source package, french_lidar_thinned.laz",
+    licence="BSD 2-Clause, as laspy",
     files=(
         DataFile(
             "lidar/french_lidar_thinned.laz",
-            sha256="15b8493da724b03f073f7b677981fd14177a00da5ff9751c57c0285d6c0b3f16",
+            "15b8493da724b03f073f7b677981fd14177a00da5ff9751c57c0285d6c0b3f16",
         ),
     ),
 )
 FEATURES = ("intensity", "return_number", "number_of_returns", "red", "green", "blue", "nir")
-POINTS = 37_805
 
 
 def load_lidar() -> Dataset:
-    """37,805 points; ``features`` holds the columns ``FEATURES`` of the file."""
+    """Coordinates, the class and the other columns of each point."""
     (file,) = INFO.files
-    read(file)  # compares its hash
+    read(file)  # the right content, or an error that says what to do
     path = find(file)
     if path is None:
-        raise DatasetError(f"{file.path} has gone while it was read. What to do: try again.")
-    scan = open_scan(path).read(fields=[*FEATURES, "classification"])
+        raise DatasetError(f"{file.path} was there a moment ago and is gone.")
+    scan = open_scan(path).read(fields=["classification", *FEATURES])
     classes, y = np.unique(scan.fields["classification"], return_inverse=True)
-    features = np.column_stack([scan.fields[name] for name in FEATURES]).astype(np.float64)
     names = tuple(class_name(number) for number in classes)
+    features = np.column_stack([scan.fields[name] for name in FEATURES]).astype(np.float64)
     return Dataset(INFO, scan.points, y.astype(np.int64), names, features=features)

@@ -39,7 +39,7 @@ def dataset_info(name: str) -> DatasetInfo:
 def load_dataset(name: str) -> Dataset:
     """Load a data set: from the package, ``PINVGCN_DATA``, the cache, or its public source.
 
-    The names: mushroom, covertype45, covertype67, covertype, oakland1, oakland2, lidar, cora, citeseer,
-    pubmed, and street, which is generated. `pinvgcn.datasets.locate` says how files are found.
+    The names: mushroom, covertype45, covertype67, covertype, oakland1, oakland2, lidar, cora,
+    citeseer, pubmed, and street, which is generated. `pinvgcn.datasets.locate` says how files are found.
     """
     return _REGISTRY[check_choice("name", name, _REGISTRY)][1]()
