@@ -137,6 +137,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         The loss of each of its epochs, and how many there were.
     timings_ : dict
         Seconds for "graph", "spectrum" and "training".
+    about_ : dict or None
+        What was told ``about`` the model when it was saved.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: np.ndarray
     network_: PinvGCN
+    about_: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -488,6 +491,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.loss_curve_ = members[0].losses
         self.n_iter_ = len(self.loss_curve_)
         self.timings_ = seconds
+        self.about_ = None
         self._nodes = prepared.nodes
         self._scaling = prepared.scaling
         self._outcome = outcome
@@ -575,10 +579,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         except (TypeError, ValueError) as error:
             raise ColumnError(" ".join(str(error).split())) from None
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a safetensors file (docs/file-format.md)."""
+    def save(self, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to a safetensors file (docs/file-format.md).
+
+        ``about`` is kept with it as JSON, and is ``about_`` of the model that ``load`` returns: where data
+        came from, which columns were used. None keeps the ``about_`` of a model that was loaded.
+        """
         check_is_fitted(self, "classes_")
-        save_tensors(path, "model", *model_state(self))
+        save_tensors(path, "model", *model_state(self, self.about_ if about is None else about))
 
     @classmethod
     def load(cls, path: str | Path) -> PinvGCNClassifier:
