@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field as attribute
@@ -50,7 +50,7 @@ class SegmentRequest:
     tile_points: int = SIZE
     random_state: int = 0
     force: bool = False
-    verbose: bool = False
+    settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
 
 def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> PinvGCNClassifier:
     tell("Fitting", 0, len(sample.index))
-    model = PinvGCNClassifier(random_state=request.random_state, verbose=request.verbose)
+    model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
     y = labels_of(sample.codes, seen.classes)
     model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
     tell("Fitting", len(sample.index), len(sample.index))

@@ -73,9 +73,8 @@ def survey(
         tell("Reading", rows.stop, source.count)
     if beside is not None:
         points = beside.points(source, metres)
-        given = classes.codes(beside.values, str(beside.path))
         stays = codes[points] != OMITTED
-        codes[points[stays]] = given[stays]
+        codes[points[stays]] = classes.codes(beside.values[stays], str(beside.path))
     if not len(classes.values):
         raise LabelError(
             f"{source.path} must have labelled points. Got none in {labels!r}; label some points of each "
