@@ -12,7 +12,7 @@ EXAMPLES = """
 
   pinvgcn segment town.laz --labels classification -o classified.laz
 
-  pinvgcn segment scan.ply --labels label --unlabelled -1 -o out.ply
+  pinvgcn segment scan.ply --labels label --unlabelled -1 -o out.ply --report out.html
 
   pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model
 """
@@ -65,6 +65,13 @@ def segment(
     save_model: Annotated[
         Path | None, typer.Option(help="Keep the model, for `pinvgcn predict`.", show_default=False)
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page about what was done and how well, by labels that are held out.",
+            show_default=False,
+        ),
+    ] = None,
     fit_points: Annotated[
         int, typer.Option(min=2_000, help="Larger scans are fitted to so many of their points.")
     ] = 200_000,
@@ -103,6 +110,7 @@ def segment(
         relabel=relabel,
         metres=metres,
         save_model=save_model,
+        report=report,
         fit_points=fit_points,
         tile_points=tile_points,
         random_state=seed,
@@ -113,6 +121,10 @@ def segment(
         return
     with stages(quiet=quiet) as tell:
         result = job(request, tell)
+        if report is not None:
+            from pinvgcn.experiments.scan_report import write_scan_report
+
+            write_scan_report(result, report, random_state=seed, tell=tell)
     announce(result, as_json=as_json, quiet=quiet)
     if result.left_out and features is not None and not quiet:
         for name, why in result.left_out.items():
