@@ -54,8 +54,8 @@ class Tested:
         return middle - half, middle + half
 
     def over_the_scan(self, shares: np.ndarray) -> tuple[float, float]:
-        """Σ_c π_c r_c, the recalls r of classes weighed by their shares π of the scan, and 1.96 of its standard
-        deviations. A class of which no label was asked for is left out.
+        """Σ_c π_c r_c, the recalls r of classes weighed by their shares π of the scan, and 1.96
+        of its standard deviations. A class of which no label was asked for is left out.
 
         Labels are often picked class by class: what is right of them is not what is right of the scan. In the
         deviation each class has one more label that was right and one that was wrong, so that a class of
