@@ -235,7 +235,7 @@ def test_the_file_is_plain_safetensors(tmp_path):
     fitted("frame")[0].save(str(path))
     with safe_open(path, framework="numpy") as file:
         description = json.loads(file.metadata()["pinvgcn"])
-    assert (description["kind"], description["format"]) == ("model", 3)
+    assert (description["kind"], description["format"]) == ("model", 4)
     assert description["columns"] == ["east", "north", "up"]
     assert description["classes"] == ["fir", "oak", "élan"]
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.safetensors"]
@@ -293,5 +293,16 @@ class TestFilesOfFormat2:
         assert (model.geometry, model.neighbours, model.priors, model.scaling) == (
             False, None, None, "isotropic"
         )  # fmt: skip
+        again = model.predict_proba(X, features=X**2)
+        np.testing.assert_allclose(again, model.transduction_proba_, rtol=0, atol=1e-8)
+
+
+class TestFilesOfFormat3:
+    """Before trees: a loaded model goes on without them, its scores divided by the temperature it had."""
+
+    def test_a_scan(self):
+        model = PinvGCNClassifier.load(TestFilesOfFormat1.FILES / "scan-3.safetensors")
+        assert (model.trees, model.members, len(model._members)) == (0, 2, 2)
+        np.testing.assert_allclose(model._weights, [1 / 1.2921899807584742])
         again = model.predict_proba(X, features=X**2)
         np.testing.assert_allclose(again, model.transduction_proba_, rtol=0, atol=1e-8)

@@ -30,6 +30,7 @@ PAPER = {
     "patience": None,
     "class_weight": None,
     "members": 1,
+    "trees": 0,
     "neighbours": None,
     "priors": None,
 }

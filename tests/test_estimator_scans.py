@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 
 from pinvgcn import PinvGCNClassifier
@@ -43,8 +43,10 @@ def test_the_formula():
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
     V, _ = model._nodes.place(X, model.spectrum_)
-    scores = np.mean([apply_layers(member.layers, inputs, V) for member in model._members], axis=0)
-    p = softmax(scores / model._outcome.temperature, axis=1)
+    nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in model._members]
+    trees = [member.trees.log_proba(inputs) for member in model._members]
+    scores = model._weights[0] * np.mean(nets, axis=0) + model._weights[1] * np.mean(trees, axis=0)
+    p = softmax(scores, axis=1)
     q = (p + 10 * local_average(X, p, neighbours=10)) / 11
     rows = np.flatnonzero(LABELS >= 0)
     shares = estimated_shares(q, np.array([0.5, 0.5]), rows, LABELS[rows])
@@ -117,6 +119,7 @@ def test_who_is_a_scan(points, settings, width):
         (10, False) if width == 34 else (None, True)
     )
     assert len(model._members) == (5 if width == 34 else 1)
+    assert (model._members[0].trees is not None) == (width == 34)
 
 
 def test_each_part_alone():
@@ -146,6 +149,7 @@ def test_a_dict_of_priors_is_kept(tmp_path):
         ({"geometry": "yes"}, r"geometry must be True, False or 'auto'\. Got 'yes' instead"),
         ({"members": "many"}, r"members must be a whole number or 'auto'\. Got 'many' instead"),
         ({"members": 0}, r"members must be a whole number, 1 or more\. Got 0 instead"),
+        ({"trees": -1}, r"trees must be a whole number, 0 or more\. Got -1 instead"),
         ({"neighbours": "few"}, r"neighbours must be a whole number, 'auto' or None\. Got 'few' instead"),
         ({"neighbours": 0}, r"neighbours must be a whole number, 1 or more\. Got 0 instead"),
         ({"priors": 0.5}, r"priors must be 'auto', 'estimated', None or a dict of class: share\. Got 0\.5"),

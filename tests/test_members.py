@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import TrainingWarning
-from pinvgcn.members import HOTTEST, Member, side_by_side, temperature
+from pinvgcn.members import HOTTEST, USUAL, Member, side_by_side, weights_of
 from pinvgcn.nn import train
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.runs import fit_many
@@ -52,28 +52,48 @@ class TestFolds:
         assert labels.folds(1, 0) == [(labels, None)]
 
 
-class TestTemperature:
-    def test_it_is_the_root_of_the_likeliest(self):
-        rng = np.random.default_rng(0)
+def right_with_noise(labels: RowLabels, size: float, seed: int) -> np.ndarray:
+    scores = size * np.random.default_rng(seed).normal(size=(4_000, len(labels.classes)))
+    scores[labels.rows, labels.codes] += 1.0
+    return scores
+
+
+class TestWeights:
+    def test_networks_alone_get_the_root_of_the_likeliest_temperature(self):
         labels = labels_of(200, 200)
-        scores = 3 * rng.normal(size=(4_000, 2))
-        scores[labels.rows, labels.codes] += 1.0
-        found = temperature([scores, scores], [labels.take(labels.rows % 20 == 0), None]) ** 2
-        mine = labels.take(labels.rows % 20 == 0)
+        scores, mine = right_with_noise(labels, 3, 0), labels.take(labels.rows % 20 == 0)
+        (found,) = weights_of([(scores[None, mine.rows], mine.codes)], 1) ** -2
 
         def loss(T: float) -> float:
             return -log_softmax(scores[mine.rows] / T, axis=1)[np.arange(len(mine.rows)), mine.codes].mean()
 
         grid = np.linspace(1, HOTTEST, 2_000)
-        assert 1 < found < HOTTEST
-        assert found == pytest.approx(grid[np.argmin([loss(T) for T in grid])], abs=0.02)
+        best = grid[np.argmin([loss(T) for T in grid])]
+        assert found == pytest.approx(best, rel=0.02)
 
     def test_never_surer_than_the_networks_are(self):
         labels = labels_of(5, 5)
-        scores = np.zeros((100, 2))
-        scores[labels.rows, labels.codes] = 1.0
-        assert temperature([scores], [labels]) == pytest.approx(1, abs=1e-4)
-        assert temperature([scores], [None]) == 1
+        scores = np.zeros((1, 100, 2))
+        scores[0, labels.rows, labels.codes] = 1.0
+        assert weights_of([(scores[:, labels.rows], labels.codes)], 1)[0] == pytest.approx(1, abs=1e-4)
+        assert weights_of([], 1) == [1]
+
+    def test_many_labels_find_who_is_right(self):
+        labels = labels_of(200, 200)
+        good, noise = right_with_noise(labels, 0.5, 1), np.random.default_rng(2).normal(size=(4_000, 2))
+        by_net, by_trees = (
+            weights_of([(np.stack(both)[:, labels.rows], labels.codes)], 2)
+            for both in ((good, noise), (noise, good))
+        )
+        assert by_net[0] > 5 * by_net[1]
+        assert by_trees[1] > 5 * by_trees[0]
+
+    def test_few_labels_leave_them_near_the_usual(self):
+        labels = labels_of(1, 2)
+        scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
+        found = weights_of([(scores[:, labels.rows], labels.codes)], 2)
+        np.testing.assert_allclose(np.log(found / 1.4), USUAL, atol=0.3)
+        np.testing.assert_allclose(weights_of([], 2), np.exp(USUAL))
 
 
 class TestTogether:
@@ -83,7 +103,7 @@ class TestTogether:
         networks = [member.network for member in model._members]
         inputs = torch.from_numpy(model._scaling(X, None)).double()
         scores = np.mean([net.double()(inputs).detach().numpy() for net in networks], axis=0)
-        expected = log_softmax(scores / model._outcome.temperature, axis=1)
+        expected = log_softmax(scores * model._weights[0], axis=1)
         np.testing.assert_allclose(np.log(model.transduction_proba_), expected, atol=1e-6)
         np.testing.assert_allclose(model.predict_proba(X), model.transduction_proba_, atol=1e-9)
 
@@ -99,8 +119,9 @@ class TestTogether:
             torch.set_num_threads(before)
         np.testing.assert_array_equal(alone.transduction_proba_, model.transduction_proba_)
 
-    def test_a_warm_start_and_a_file(self, tmp_path):
-        model = quick(warm_start=True).fit(X, FEW)
+    @pytest.mark.parametrize("trees", [0, 10])
+    def test_a_warm_start_and_a_file(self, trees, tmp_path):
+        model = quick(warm_start=True, trees=trees).fit(X, FEW)
         model.fit(X, np.where(np.arange(90) % 2 == 0, TRUTH, -1))
         assert model.n_iter_ == 6
         model.save(tmp_path / "model.safetensors")

@@ -35,17 +35,26 @@ from pinvgcn.graphs import GaussianGraph, TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.members import Member, as_members, joint_scores, side_by_side, temperature
+from pinvgcn.members import (
+    Member,
+    as_epochs,
+    as_members,
+    as_trees,
+    joint_scores,
+    side_by_side,
+    weights_of,
+)
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
 from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import copy_weights, hidden_widths
-from pinvgcn.nn.nodewise import apply_layers, fold
+from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
+from pinvgcn.trees import Trees
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
@@ -87,8 +96,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         a spread of 1. Tables stay 0 and 1, and the features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
-    learning_rate, weight_decay, epochs
+    learning_rate, weight_decay
         Its training; see ``TrainingSettings``.
+    epochs : int or "auto"
+        How many steps training takes. "auto" for 500, and for 200 where trees stand beside the network.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
         all, "auto" for all up to 32,768 and 4,096 of them beyond. Prediction always sums over all nodes.
@@ -101,6 +112,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         How many networks are trained, whose scores are averaged. Each of several goes without its own part of
         each class's labels, by which it is found how sure they may be. "auto" for 5 wherever ``geometry`` is
         used, 1 elsewhere.
+    trees : int or "auto"
+        How many extremely randomised trees each member grows beside its network, from the same inputs and
+        labels; the probabilities of both are multiplied, with exponents found at the labels that the member
+        has not seen. "auto" for 100 wherever ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
         "auto" for 10 wherever ``geometry`` is used.
@@ -174,12 +189,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         dropout: float = 0.5,
         learning_rate: float = 0.01,
         weight_decay: float = 0.0005,
-        epochs: int = 500,
+        epochs: int | str = "auto",
         nodes_per_epoch: int | str | None = "auto",
         patience: int | None = None,
         held_out: float = 0.2,
         class_weight: Any = None,
         members: int | str = "auto",
+        trees: int | str = "auto",
         neighbours: int | str | None = "auto",
         priors: Any = "auto",
         warm_start: bool = False,
@@ -209,6 +225,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.held_out = held_out
         self.class_weight = class_weight
         self.members = members
+        self.trees = trees
         self.neighbours = neighbours
         self.priors = priors
         self.warm_start = warm_start
@@ -247,6 +264,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "patience": None,
             "class_weight": None,
             "members": 1,
+            "trees": 0,
             "neighbours": None,
             "priors": None,
         }
@@ -334,14 +352,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
-            scores = joint_scores(self._members, inputs[first], V[first])[inverse]
+            scores = joint_scores(self._members, self._weights, inputs[first], V[first])[inverse]
         else:
-            scores = joint_scores(self._members, inputs, V)
+            scores = joint_scores(self._members, self._weights, inputs, V)
         if not isinstance(nodes, CloudNodes):
             return self._outcome(scores, None, None)
         return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
 
-    def _training_settings(self) -> TrainingSettings:
+    def _training_settings(self, trees: int = 0) -> TrainingSettings:
         """Those of training; and all that need no nodes are checked, before there is work to lose.
 
         Also those of the other kind of graph: a mistake in them is a mistake in what was meant.
@@ -365,8 +383,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
         self._device()
+        epochs = as_epochs(self.epochs, trees)
         return TrainingSettings(
-            self.learning_rate, self.weight_decay, self.epochs, self.nodes_per_epoch, self.patience
+            self.learning_rate, self.weight_decay, epochs, self.nodes_per_epoch, self.patience
         )
 
     def _seed(self) -> int:
@@ -460,15 +479,19 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             own_threads = threads if count == 1 else 1
             return self._train(prepared, parts[number][0], own, before, on_epoch, own_threads)
 
-        epochs = count * self._settings(warm).epochs
+        epochs = count * self._settings(warm, prepared.nodes).epochs
         with progress(epochs, show=self.verbose) as show:
             members = side_by_side(learn, count, threads or torch.get_num_threads())
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            each = [
-                prepared.of_all_rows(apply_layers(member.layers, prepared.inputs, prepared.basis))
-                for member in members
-            ]
-            scores = np.mean(each, axis=0) if count > 1 else each[0]
+            unseen = []
+            for member, (_, held) in zip(members, parts, strict=True):
+                if held is not None:
+                    places = prepared.node_of(held.rows)
+                    opinions = member.opinions(prepared.inputs[places], prepared.basis[places])
+                    unseen.append((opinions, held.codes))
+            weights = weights_of(unseen, 1 if members[0].trees is None else 2)
+            joint = joint_scores(members, weights, prepared.inputs, prepared.basis)
+            scores = prepared.of_all_rows(joint)
         if not np.isfinite(scores).all():
             raise TrainingError(
                 f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(members[0].losses)}, "
@@ -478,7 +501,6 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             scores,
             prepared.nodes,
             labels,
-            temperature=temperature(each, [held for _, held in parts]),
             neighbours=self.neighbours,
             priors=self.priors,
         )
@@ -491,7 +513,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.graph_, GaussianGraph):
             self.sigma_ = self.graph_.sigma
         self.spectrum_ = prepared.spectrum
-        self._members = members
+        self._members, self._weights = members, weights
         self.network_ = members[0].network
         self.loss_curve_ = members[0].losses
         self.n_iter_ = len(self.loss_curve_)
@@ -504,8 +526,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.transduction_proba_ = P
         self.transduction_ = labels.classes[P.argmax(axis=1)]
 
-    def _settings(self, warm: bool) -> TrainingSettings:
-        settings = self._training_settings()
+    def _settings(self, warm: bool, nodes: Nodes) -> TrainingSettings:
+        settings = self._training_settings(as_trees(self.trees, nodes))
         return replace(settings, epochs=max(1, settings.epochs // WARM_SHARE)) if warm else settings
 
     def _train(
@@ -518,7 +540,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         threads: int | None,
     ) -> Member:
         """One network, which begins where the one ``before`` has ended."""
-        settings = self._settings(before is not None)
+        settings = self._settings(before is not None, prepared.nodes)
         network = PinvGCN(
             prepared.spectrum,
             prepared.inputs.shape[1],
@@ -545,7 +567,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
         counts = None if prepared.distinct is None else prepared.distinct.counts
         with np.errstate(over="ignore", invalid="ignore"):  # checked by who adds them up
-            return Member(network, fold(network, prepared.inputs, prepared.basis, counts), losses)
+            layers = fold(network, prepared.inputs, prepared.basis, counts)
+        trees, nodes = as_trees(self.trees, prepared.nodes), prepared.node_of(labels.rows)
+        grown = Trees.grown(prepared.inputs, labels, nodes, count=trees, seed=seed) if trees else None
+        return Member(network, layers, losses, grown)
 
     def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
         device = self._device()

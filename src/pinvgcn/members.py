@@ -1,4 +1,4 @@
-"""Several networks, each of which has not seen a part of the labels, that speak as one."""
+"""Several learners, each of which has not seen a part of the labels, that speak as one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
 
 from pinvgcn.checks import check_count
@@ -19,36 +19,67 @@ from pinvgcn.nn import Basis, PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers
 from pinvgcn.nodes import Nodes
 from pinvgcn.outcome import is_scan
-from pinvgcn.row_labels import RowLabels
+from pinvgcn.trees import Trees
 
 MEMBERS = 5  # each learns from four fifths of the labels
+TREES = 100  # of each member
+EPOCHS = {False: 500, True: 200}  # of a network alone, and of one with trees beside it, which needs less
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
+# exponents of a network's and the trees' probabilities, found on Oakland 1; labels may change them
+USUAL = np.log([0.25, 1.25])
+DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
+SURER = 1.4  # how much surer than one member the mean of several may be
 
 
 @dataclass(frozen=True)
 class Member:
-    """A trained network, as weights and as a function of one node."""
+    """A trained network, as weights and as a function of one node, and the trees beside it."""
 
     network: PinvGCN
     layers: tuple[NodeLayer, ...]
     losses: list[float]
+    trees: Trees | None = None
+
+    def opinions(self, X: Any, V: Basis) -> np.ndarray:
+        """At nodes with features X and basis V, the network's scores, or its and the trees' log p:
+        (1 or 2, m, classes)."""
+        scores = apply_layers(self.layers, X, V)
+        if self.trees is None:
+            return scores[None]
+        return np.stack([log_softmax(scores, axis=1), self.trees.log_proba(X)])
 
 
-def joint_scores(members: Sequence[Member], X: Any, V: Basis) -> np.ndarray:
-    """The mean of the members' scores at nodes with features X and basis V: (m, classes)."""
-    total = apply_layers(members[0].layers, X, V)
-    for member in members[1:]:
-        total += apply_layers(member.layers, X, V)
-    return total / len(members)
+def joint_scores(members: Sequence[Member], weights: np.ndarray, X: Any, V: Basis) -> np.ndarray:
+    """Σ_o w_o times the mean of the members' opinions o: (m, classes)."""
+    total: Any = 0.0
+    for member in members:
+        for weight, opinion in zip(weights, member.opinions(X, V), strict=True):
+            total += weight * opinion
+    mean: np.ndarray = total / len(members)
+    return mean
 
 
 def as_members(members: Any, nodes: Nodes) -> int:
     """How many, resolved for these nodes."""
-    if isinstance(members, str):
-        if members != "auto":
-            raise ParameterError(f"members must be a whole number or 'auto'. Got {members!r} instead.")
-        return MEMBERS if is_scan(nodes) else 1
-    return check_count("members", members)
+    return _resolved("members", members, MEMBERS if is_scan(nodes) else 1, 1)
+
+
+def as_trees(trees: Any, nodes: Nodes) -> int:
+    """How many each member has, resolved for these nodes."""
+    return _resolved("trees", trees, TREES if is_scan(nodes) else 0, 0)
+
+
+def as_epochs(epochs: Any, trees: int) -> int:
+    """How many a network is trained for, beside so many trees."""
+    return _resolved("epochs", epochs, EPOCHS[trees > 0], 1)
+
+
+def _resolved(name: str, value: Any, automatic: int, minimum: int) -> int:
+    if isinstance(value, str):
+        if value != "auto":
+            raise ParameterError(f"{name} must be a whole number or 'auto'. Got {value!r} instead.")
+        return automatic
+    return check_count(name, value, minimum)
 
 
 def side_by_side(
@@ -76,21 +107,29 @@ def side_by_side(
             torch.set_num_threads(before)
 
 
-def temperature(scores: Sequence[np.ndarray], held: Sequence[RowLabels | None]) -> float:
-    """√T, T ≥ 1 maximising Σ log softmax(s_i/T)_{y_i} over labels i, each with the scores s_i of the member
-    that has not seen it; 1 where no label was held out.
+def weights_of(unseen: Sequence[tuple[np.ndarray, np.ndarray]], kinds: int) -> np.ndarray:
+    """w of ``joint_scores`` for ``kinds`` of opinions, from pairs of opinions (o, m, classes) of a member at
+    labels that were kept from it and their class codes (m,): (o,).
 
-    T is right for a member alone. The mean of several scores is already less sure of itself where they
-    differ: half of the correction, on the scale of log T, is left for it (docs/accuracy.md).
+    Networks alone get w = T^(−1/2), where T ≥ 1 maximises Σ log softmax(s_i/T)_{y_i} over these labels i:
+    half of the correction, on the scale of log T, since the mean of several is already less sure where they
+    differ. A network and trees get w = 1.4 e^v, where v maximises
+    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log(0.25, 1.25)|² (docs/maths.md, 9.3 and 9.4).
     """
-    pairs = [(s[one.rows], one.codes) for s, one in zip(scores, held, strict=True) if one is not None]
-    if not pairs:
-        return 1.0
-    unseen, codes = np.concatenate([s for s, _ in pairs]), np.concatenate([c for _, c in pairs])
+    usual = np.zeros(1) if kinds == 1 else USUAL
+    scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
+    if not unseen or not np.isfinite(scores).all():  # nothing to learn from; or who adds them up will tell
+        return np.exp(usual)
+    codes = np.concatenate([codes for _, codes in unseen])
 
-    def loss(log_T: float) -> float:
-        logs = log_softmax(unseen / np.exp(log_T), axis=1)
-        return -float(logs[np.arange(len(codes)), codes].mean())
+    def loss(v: np.ndarray) -> float:
+        logs = log_softmax(np.tensordot(np.exp(v), scores, axes=1), axis=1)
+        return -float(logs[np.arange(len(codes)), codes].sum())
 
-    found = minimize_scalar(loss, bounds=(0.0, np.log(HOTTEST)), method="bounded")
-    return float(np.exp(found.x / 2))
+    if kinds == 1:
+        lowest = -np.log(HOTTEST)
+        found = minimize_scalar(lambda v: loss(np.array([v])), bounds=(lowest, 0.0), method="bounded")
+        return np.exp([found.x / 2])
+    best = minimize(lambda v: loss(v) + DOUBT * ((v - usual) ** 2).sum(), usual).x
+    weights: np.ndarray = SURER * np.exp(best)
+    return weights

@@ -21,14 +21,16 @@ from pinvgcn.nodes import CloudNodes, nodes_from_state
 from pinvgcn.outcome import Outcome
 from pinvgcn.ranks import Ranks
 from pinvgcn.spectra import Spectrum
+from pinvgcn.trees import Trees
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
-BEFORE_FORMAT_3 = {
+OLDER = {  # what models were before formats that have these parameters
     "geometry": False,
     "members": 1,
     "neighbours": None,
     "priors": None,
-}  # what models were without them
+    "trees": 0,
+}
 
 
 def model_state(
@@ -44,12 +46,16 @@ def model_state(
             mine[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
             mine[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
             arrays |= {_of_member(number) + name: array for name, array in mine.items()}
+        if member.trees is not None:
+            grown = member.trees.state()
+            arrays |= {f"{_of_member(number)}trees.{name}": array for name, array in grown.items()}
     arrays |= {
         "shift": model._scaling.shift,
         "scale": model._scaling.scale,
         "transduction_proba": model.transduction_proba_,
         "loss_curve": np.array(model.loss_curve_),
         "priors": model.priors_,
+        "opinions": model._weights,
     }
     ranks, outcome = model._scaling.ranks, model._outcome
     if ranks is not None:
@@ -76,7 +82,6 @@ def model_state(
         "spectrum": spectrum,
         "depth": len(model.network_.layers),
         "members": len(model._members),
-        "temperature": outcome.temperature,
         "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "n_features_in": getattr(model, "n_features_in_", None),
         "n_extra": model._scaling.n_extra,
@@ -90,7 +95,7 @@ def model_state(
 
 def saved_parameters(description: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments of a saved model."""
-    parameters = BEFORE_FORMAT_3 | description["parameters"]
+    parameters = OLDER | description["parameters"]
     for name in BY_CLASS:
         if isinstance(parameters[name], list):
             parameters[name] = dict(parameters[name])
@@ -108,7 +113,6 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     ranks = Ranks(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
     model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], ranks)
     model._outcome = Outcome(
-        description.get("temperature", 1.0),
         description.get("neighbours"),
         arrays.get("node_proba"),
         arrays.get("factors"),
@@ -124,6 +128,8 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         for number in range(description.get("members", 1))
     ]
     model.network_ = model._members[0].network
+    # until format 3, a temperature by which scores are divided
+    model._weights = arrays.get("opinions", np.array([1 / description.get("temperature", 1.0)]))
     model.transduction_proba_ = arrays["transduction_proba"]
     model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
     model.loss_curve_ = model._members[0].losses
@@ -159,7 +165,10 @@ def _restore_member(model: Any, depth: int, arrays: dict[str, np.ndarray], prefi
             conv.bias.copy_(torch.from_numpy(arrays[f"{prefix}bias{d}"]))
     network.eval()
     losses = [] if prefix else arrays["loss_curve"].tolist()  # the first one's are kept
-    return Member(network, layers, losses)
+    before = f"{prefix}trees."
+    grown = {name.removeprefix(before): a for name, a in arrays.items() if name.startswith(before)}
+    trees = Trees.from_state(grown, weights[0].shape[1]) if grown else None
+    return Member(network, layers, losses, trees)
 
 
 def _as_about(about: Any) -> dict[str, Any] | None:

@@ -26,7 +26,6 @@ class Outcome:
     training seen again has the probabilities that it had (docs/maths.md, 9).
     """
 
-    temperature: float  # by which scores are divided
     neighbours: int | None  # k; None where nothing is averaged
     node_proba: np.ndarray | None  # (n, classes), p at the points of training
     factors: np.ndarray | None  # f: (classes,); None where nothing is corrected
@@ -38,14 +37,13 @@ class Outcome:
         nodes: Nodes,
         labels: RowLabels,
         *,
-        temperature: float,
         neighbours: Any,
         priors: Any,
     ) -> tuple[Outcome, np.ndarray]:
         """From the scores (n, classes) of all training rows; the outcome, and their probabilities."""
         k = as_neighbours(neighbours, nodes)
-        P = softmax(scores / temperature, axis=1)
-        plain = cls(temperature, k, None if k is None else P, None)
+        P = softmax(scores, axis=1)
+        plain = cls(k, None if k is None else P, None)
         Q = plain.averaged(P, nodes.points, nodes.points) if isinstance(nodes, CloudNodes) else P
         trained = labels.shares
         if priors is None or (isinstance(priors, str) and priors == "auto" and not is_scan(nodes)):
@@ -54,13 +52,13 @@ class Outcome:
             shares = estimated_shares(Q, trained, labels.rows, labels.codes)
         else:
             shares = known_shares(priors, labels.classes)
-        outcome = cls(temperature, k, plain.node_proba, shares / trained)
+        outcome = cls(k, plain.node_proba, shares / trained)
         return outcome, outcome.weighed(Q)
 
     def __call__(self, scores: np.ndarray, points: np.ndarray | None, cloud: np.ndarray | None) -> np.ndarray:
         """Probabilities at ``points`` with these scores; their neighbours are in the cloud of training, or
         among themselves without one."""
-        P = softmax(scores / self.temperature, axis=1)
+        P = softmax(scores, axis=1)
         return self.weighed(P if points is None else self.averaged(P, points, cloud))
 
     def averaged(self, P: np.ndarray, points: np.ndarray, cloud: np.ndarray | None) -> np.ndarray:

@@ -28,6 +28,7 @@ ROOMS = (
     "row_labels",
     "priors",
     "outcome",
+    "trees",
     "members",
     "bandwidth",
     "model_file",

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
 
-FORMAT = 3  # raised whenever the layout changes; docs/file-format.md describes each
+FORMAT = 4  # raised whenever the layout changes; docs/file-format.md describes each
 _COMPLEX = "complex:"
 
 
