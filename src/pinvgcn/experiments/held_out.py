@@ -23,11 +23,12 @@ from pinvgcn.runs import SharedRows
 
 FOLDS = 3
 SIMPLE = ("extra_trees", "nearest_neighbour", "logistic_regression")
+AS_LABELLED = "PinvGCN, classes as frequent as their labels"
 SURE = 1.959964  # standard deviations that hold 95 % of a normal distribution
 
 
 @dataclass(frozen=True)
-class Tested:
+class HeldOut:
     """One method's answers to labels that it had not seen."""
 
     title: str
@@ -87,8 +88,11 @@ def held_out(
     columns: np.ndarray | None = None,
     random_state: int = 0,
     tell: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Tested]:
+) -> list[HeldOut]:
     """The model's settings first, then simple methods, on the points that it was fitted to.
+
+    The model finds how frequent classes are in the scan, and where it is in doubt prefers the frequent ones.
+    Labels have other shares, those that somebody picked: the second line answers with these.
 
     ``codes`` (n,) are the labels, or -1. A class with one label is never held out; where every class has but
     one, nothing can be tested and the list is empty.
@@ -101,7 +105,7 @@ def held_out(
     X = nodes.features if columns is None else np.hstack([nodes.features, columns])
     m = int(codes.max()) + 1
     task = Task("scan", "Scan", "points", X, np.maximum(codes, 0), tuple(map(str, range(m))), per_class=1)
-    titles = ["PinvGCN", *(BASELINES[name].title for name in SIMPLE)]
+    titles = ["PinvGCN", AS_LABELLED, *(BASELINES[name].title for name in SIMPLE)]
     counts = np.zeros((len(titles), m, m), dtype=int)
     rows = SharedRows(model, nodes.points, features=columns, shapes=shapes)
     folds = [fold for fold in range(FOLDS) if (parts == fold).any()]
@@ -110,13 +114,16 @@ def held_out(
         seen = np.where(hidden, UNLABELLED, codes)
         with warnings.catch_warnings():  # the model that is kept has given its own
             warnings.simplefilter("ignore", PinvGCNWarning)
-            said = [np.asarray(rows.fit(seen, random_state=random_state + fold).transduction_)]
+            fitted = rows.fit(seen, random_state=random_state + fold)
+        factors = fitted._outcome.factors
+        P = fitted.transduction_proba_
+        said = [P.argmax(axis=1), (P if factors is None else P / factors).argmax(axis=1)]
         for name in SIMPLE:
             said.append(BASELINES[name].prepare(task).answer(seen, random_state + fold).codes)
         for count, answer in zip(counts, said, strict=True):
             count += confusion_matrix(codes[hidden], answer[hidden], m)
         tell(number + 1, len(folds))
-    return [Tested(title, count) for title, count in zip(titles, counts, strict=True)]
+    return [HeldOut(title, count) for title, count in zip(titles, counts, strict=True)]
 
 
 def _parts(codes: np.ndarray, random_state: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from pinvgcn.experiments import figures, prose
 from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.files import write_text
-from pinvgcn.experiments.held_out import FOLDS, Tested, held_out
+from pinvgcn.experiments.held_out import FOLDS, HeldOut, held_out
 from pinvgcn.experiments.learned import learned_filters
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.io.asprs import class_name
@@ -32,8 +32,10 @@ TRUST = f"""<p>The labels were parted into {FOLDS}. Each part in turn was hidden
 others, and then asked for the hidden ones. Simple methods answered the same questions from the same
 features. <em>Of the labels</em> is the share of hidden labels that were found. Labels are mostly picked
 class by class, and a scan is not: <em>of the scan</em> gives each class the weight of its share of the
-points, as the model finds it. Ranges hold the truth with a probability of 95 %, if the labels of each class
-were picked at random. Where they were picked in patches, or where a class is easy to tell, every method
+points, as the model finds it. The model itself prefers frequent classes where it is in doubt, which is
+right for a scan and wrong for labels of which all classes have equally many: a line of its own has the
+answers that it gives when classes are as frequent as their labels. Ranges hold the truth with a probability
+of 95 %, if the labels of each class were picked at random. Where they were picked in patches, or where a class is easy to tell, every method
 looks better than it is elsewhere.</p>"""
 UNTESTED = """<p>No class has two labels, so none could be hidden and asked for: how well the model does is
 unknown. Label a few more points of each class.</p>"""
@@ -41,7 +43,7 @@ unknown. Label a few more points of each class.</p>"""
 
 def write_scan_report(
     result: Result, path: Path, *, random_state: int = 0, tell: Tell = silent
-) -> list[Tested]:
+) -> list[HeldOut]:
     """Test the model on held-out labels and write the page; returns how the methods did."""
     assert result.sample is not None
     started = time.perf_counter()
@@ -58,7 +60,7 @@ def write_scan_report(
     return tested
 
 
-def scan_page(result: Result, tested: list[Tested], seconds: dict[str, float]) -> str:
+def scan_page(result: Result, tested: list[HeldOut], seconds: dict[str, float]) -> str:
     """The whole page."""
     surroundings = environment()
     version = surroundings["versions"]["pinvgcn"]
@@ -81,7 +83,7 @@ def short_names(result: Result) -> tuple[str, ...]:
     return tuple(class_name(c) if result.asprs and isinstance(c, int) else str(c) for c in result.classes)
 
 
-def _header(result: Result, tested: list[Tested], version: str) -> str:
+def _header(result: Result, tested: list[HeldOut], version: str) -> str:
     cards = [
         CARD.format(
             title="Confidence",
@@ -90,11 +92,13 @@ def _header(result: Result, tested: list[Tested], version: str) -> str:
         )
     ]
     if tested:
-        ours, best = tested[0], max(tested[1:], key=lambda method: method.accuracy)
+        of_scan, ours = tested[:2]
+        simple = tested[2:]
+        best = max(simple, key=lambda method: method.accuracy)
         low, high = ours.interval
         shares = _shares(result)
-        share, give = ours.over_the_scan(shares)
-        other = max(tested[1:], key=lambda method: method.over_the_scan(shares)[0])
+        share, give = of_scan.over_the_scan(shares)
+        other = max(simple, key=lambda method: method.over_the_scan(shares)[0])
         cards = [
             CARD.format(
                 title="Right, of labels that were held out",
@@ -152,7 +156,7 @@ def _pictures(result: Result) -> str:
     )
 
 
-def _trust(result: Result, tested: list[Tested]) -> str:
+def _trust(result: Result, tested: list[HeldOut]) -> str:
     if not tested:
         return section("How far it can be trusted", UNTESTED)
     order = sorted(tested, key=lambda method: -method.accuracy)
