@@ -279,7 +279,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(
-        self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None, shapes: Any = None
     ) -> PinvGCNClassifier:
         """Fit to the labelled rows and classify all.
 
@@ -293,12 +293,16 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             More features of each row, beside its coordinates or values.
         sample_weight : (n,) array, optional
             Importance of the labelled rows in training.
+        shapes : (n, f) array, optional
+            "gaussian": the ``local_geometry`` of the rows within a larger cloud of which they are a part,
+            instead of that among themselves. The whole cloud is then classified with ``among="own"``.
         """
         self._training_settings()
         seed = self._seed()
-        kept = self._kept_for(X, features)
+        beside = features if shapes is None else (features, shapes)
+        kept = self._kept_for(X, beside)
         started = time.perf_counter()
-        nodes = self._nodes_for(X) if kept is None else kept.nodes
+        nodes = self._nodes_for(X, shapes) if kept is None else kept.nodes
         made = time.perf_counter() - started
         labels = self._labels(y, nodes, sample_weight)
         if kept is None and isinstance(nodes, CloudNodes) and self._by_labels:
@@ -307,7 +311,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         prepared = self._prepare(nodes, features, made) if kept is None else kept
         self._learn(prepared, labels, seed, warm=kept is not None)
         if self.warm_start and kept is None:
-            self._kept = self._fingerprint(X, features), prepared
+            self._kept = self._fingerprint(X, beside), prepared
         return self
 
     def predict_proba(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
@@ -404,7 +408,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             ) from None
         return device
 
-    def _nodes_for(self, X: Any) -> Nodes:
+    def _nodes_for(self, X: Any, shapes: Any = None) -> Nodes:
         nodes = nodes_of(
             X,
             self.graph,
@@ -414,6 +418,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             bins=self.bins,
             missing=self.missing,
             min_size=self.min_size,
+            shapes=shapes,
         )
         self._remember_columns(X)
         return nodes

@@ -34,6 +34,7 @@ ROOMS = (
     "model_file",
     "estimator",
     "runs",
+    "scans",
     "experiments",
     "app",
     "cli",

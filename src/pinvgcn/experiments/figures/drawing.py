@@ -26,7 +26,10 @@ GREY = "#9a9a9a"  # recedes on light and on dark
 BLUE, ORANGE, GREEN, VERMILLION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 PURPLE, SKY, YELLOW = "#cc79a7", "#56b4e9", "#f0e442"
 PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, YELLOW, GREY)
-FAMILIAR = {"ground": GREY, "facade": ORANGE, "vegetation": GREEN, "pole": BLUE, "wire": VERMILLION}
+FAMILIAR = {
+    "ground": GREY, "facade": ORANGE, "vegetation": GREEN, "pole": BLUE, "wire": VERMILLION,
+    "building": ORANGE, "low vegetation": YELLOW, "high vegetation": GREEN, "wire conductor": VERMILLION,
+}  # fmt: skip
 
 DIVERGING = LinearSegmentedColormap.from_list("blue_grey_vermillion", [BLUE, "#b8b8b8", VERMILLION])
 SEQUENTIAL = LinearSegmentedColormap.from_list("vermillion_grey", [VERMILLION, ORANGE, "#c9c9c9"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -27,6 +28,7 @@ from pinvgcn.experiments.figures.drawing import (
 )
 from pinvgcn.experiments.figures.scene import Camera, camera_for, render
 
+MOST_IN_A_ROW = 6  # names of classes
 PALE = to_rgb("#b0b0b0")
 
 
@@ -46,22 +48,17 @@ def segmentation(
     with style():
         figure = new_figure(WIDTH, 2 * (WIDTH / 2 * camera.aspect + 0.45) + 0.35)
         given, answer, true, errors = figure.subplots(2, 2).ravel()
-        _panel(given, camera, points, PALE, f"What the model was told: {np.sum(~asked):,} labelled points")
+        panel(given, camera, points, PALE, f"What the model was told: {np.sum(~asked):,} labelled points")
         _mark(given, camera, points[~asked], colours[labels[~asked]])
-        _panel(answer, camera, points, colours[codes], f"What it answered for the other {asked.sum():,}")
-        _panel(true, camera, points, colours[truth], "The truth")
+        panel(answer, camera, points, colours[codes], f"What it answered for the other {asked.sum():,}")
+        panel(true, camera, points, colours[truth], "The truth")
         marked = np.where(wrong[:, None], to_rgb(VERMILLION), PALE)
-        _panel(
+        panel(
             errors, camera, points, marked, f"Its errors: {wrong.sum():,} points ({share:.1%})", on_top=wrong
         )
-        for panel in (given, answer, true, errors):
-            _metres(panel, camera, points)
-        figure.legend(
-            handles=[_dot(colour, name) for colour, name in zip(colours, class_names, strict=True)],
-            loc="outside lower center",
-            ncols=len(class_names),
-            handletextpad=0.2,
-        )
+        for axes in (given, answer, true, errors):
+            _metres(axes, camera, points)
+        class_legend(figure, colours, class_names)
         return inline_svg(
             figure,
             "segmentation",
@@ -80,7 +77,7 @@ def patterns(points: np.ndarray, vectors: np.ndarray, values: np.ndarray, *, cou
             vector = vectors[:, index]
             limit = np.quantile(np.abs(vector), 0.98) or 1.0
             shades = DIVERGING(np.clip(vector / limit, -1, 1) / 2 + 0.5)[:, :3]
-            _panel(axes, camera, points, shades, "", width=560)
+            panel(axes, camera, points, shades, "", width=560)
             title = f"Pattern {index + 1}: λ = {values[index]:.3f}"
             axes.set_title(title, fontsize=8.5, fontweight="normal")
         return inline_svg(
@@ -98,7 +95,7 @@ def confidence(points: np.ndarray, proba: np.ndarray, truth: np.ndarray, labels:
         figure = new_figure(WIDTH, 0.62 * WIDTH * camera.aspect + 0.9)
         scene, curve = figure.subplots(1, 2, width_ratios=[1.75, 1])
         shown = np.clip((sure - 0.4) / 0.6, 0, 1)
-        _panel(
+        panel(
             scene, camera, points, SEQUENTIAL(shown)[:, :3], "How sure the model is of each point", width=1300
         )
         _metres(scene, camera, points)
@@ -140,7 +137,7 @@ def _reliability(axes: Axes, sure: np.ndarray, right: np.ndarray) -> None:
     light_grid(axes)
 
 
-def _panel(
+def panel(
     axes: Axes,
     camera: Camera,
     points: np.ndarray,
@@ -163,6 +160,16 @@ def _panel(
     axes.imshow(image, extent=camera.window, interpolation="antialiased", aspect="equal", zorder=2)
     axes.set_axis_off()
     axes.set_title(title)
+
+
+def class_legend(figure: Figure, colours: np.ndarray, class_names: tuple[str, ...]) -> None:
+    """The names of the classes under a figure, in their colours."""
+    figure.legend(
+        handles=[_dot(colour, name) for colour, name in zip(colours, class_names, strict=True)],
+        loc="outside lower center",
+        ncols=min(len(class_names), MOST_IN_A_ROW),
+        handletextpad=0.2,
+    )
 
 
 def _mark(axes: Axes, camera: Camera, points: np.ndarray, colours: np.ndarray) -> None:

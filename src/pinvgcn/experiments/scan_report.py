@@ -1,0 +1,242 @@
+"""The page beside a segmented scan: what was read, what came out, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.experiments import figures, prose
+from pinvgcn.experiments.environment import environment
+from pinvgcn.experiments.files import write_text
+from pinvgcn.experiments.held_out import FOLDS, HeldOut, held_out
+from pinvgcn.experiments.learned import learned_filters
+from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
+from pinvgcn.io.asprs import class_name
+from pinvgcn.scans import Result
+from pinvgcn.scans.jobs import silent
+from pinvgcn.scans.labels import name_of
+from pinvgcn.scans.survey import Tell
+
+HEADER = """<header>
+<p class="eyebrow">pinvgcn {version} · segmented scan</p>
+<h1>{name}: {points} points, classified from {labels} labels</h1>
+<div class="cards">{cards}</div>
+</header>"""
+CARD = '<div class="card"><h3>{title}</h3><p class="number">{number}</p><p class="soft">{text}</p></div>'
+
+TRUST = f"""<p>The labels were parted into {FOLDS}. Each part in turn was hidden, a model fitted to the
+others, and then asked for the hidden ones. Simple methods answered the same questions from the same
+features. <em>Of the labels</em> is the share of hidden labels that were found. Labels are mostly picked
+class by class, and a scan is not: <em>of the scan</em> gives each class the weight of its share of the
+points, as the model finds it. The model itself prefers frequent classes where it is in doubt, which is
+right for a scan and wrong for labels of which all classes have equally many: a line of its own has the
+answers that it gives when classes are as frequent as their labels. Ranges hold the truth with a probability
+of 95 %, if the labels of each class were picked at random. Where they were picked in patches, or where a class is easy to tell, every method
+looks better than it is elsewhere.</p>"""
+UNTESTED = """<p>No class has two labels, so none could be hidden and asked for: how well the model does is
+unknown. Label a few more points of each class.</p>"""
+
+
+def write_scan_report(
+    result: Result, path: Path, *, random_state: int = 0, tell: Tell = silent
+) -> list[HeldOut]:
+    """Test the model on held-out labels and write the page; returns how the methods did."""
+    assert result.sample is not None
+    started = time.perf_counter()
+    tell("Holding out labels", 0, FOLDS)
+    tested = held_out(
+        result.model,
+        np.maximum(result.sample.codes, -1),
+        columns=result.sample.columns,
+        random_state=random_state,
+        tell=lambda done, total: tell("Holding out labels", done, total),
+    )
+    seconds = {**result.seconds, "holding out labels": time.perf_counter() - started}
+    write_text(path, scan_page(result, tested, seconds))
+    return tested
+
+
+def scan_page(result: Result, tested: list[HeldOut], seconds: dict[str, float]) -> str:
+    """The whole page."""
+    surroundings = environment()
+    version = surroundings["versions"]["pinvgcn"]
+    return document(
+        f"{result.source.path.name}, segmented",
+        [
+            _header(result, tested, version),
+            _classes(result),
+            _pictures(result),
+            _trust(result, tested),
+            _learned(result),
+            _choices(result, seconds, surroundings),
+        ],
+        generator=f"pinvgcn {version}",
+    )
+
+
+def short_names(result: Result) -> tuple[str, ...]:
+    """The names of the classes, without their numbers where the standard names them."""
+    return tuple(class_name(c) if result.asprs and isinstance(c, int) else str(c) for c in result.classes)
+
+
+def _header(result: Result, tested: list[HeldOut], version: str) -> str:
+    cards = [
+        CARD.format(
+            title="Confidence",
+            number=_percent(result.mean_confidence),
+            text="mean probability of the classes that were written",
+        )
+    ]
+    if tested:
+        of_scan, ours = tested[:2]
+        simple = tested[2:]
+        best = max(simple, key=lambda method: method.accuracy)
+        low, high = ours.interval
+        shares = _shares(result)
+        share, give = of_scan.over_the_scan(shares)
+        other = max(simple, key=lambda method: method.over_the_scan(shares)[0])
+        cards = [
+            CARD.format(
+                title="Right, of labels that were held out",
+                number=_percent(ours.accuracy),
+                text=f"{_percent(low)} to {_percent(high)}. "
+                f"Best simple method: {escape(best.title)}, {_percent(best.accuracy)}",
+            ),
+            CARD.format(
+                title="Right, of the scan",
+                number=_percent(share),
+                text=f"± {100 * give:.1f}, by the shares of the classes. "
+                f"Best simple method: {escape(other.title)}, {_percent(other.over_the_scan(shares)[0])}",
+            ),
+            *cards,
+        ]
+    return HEADER.format(
+        version=escape(version),
+        name=escape(result.source.path.name),
+        points=f"{result.source.count:,}",
+        labels=f"{int(result.given.sum()):,}",
+        cards="\n".join(cards),
+    )
+
+
+def _classes(result: Result) -> str:
+    total = max(int(result.counts.sum()), 1)
+    rows = [
+        [
+            cell(escape(name_of(value, asprs=result.asprs))),
+            cell(f"{labels:,}"),
+            cell(f"{count:,}"),
+            cell(_percent(count / total), bar=count / total),
+        ]
+        for value, labels, count in zip(result.classes, result.given, result.counts, strict=True)
+    ]
+    notes = "".join(f"<li>{escape(note)}</li>" for note in result.notes())
+    return section(
+        "What there is",
+        table(["Class", "Labels", "Points", "Share"], rows),
+        f'<ul class="soft">{notes}</ul>' if notes else "",
+    )
+
+
+def _pictures(result: Result) -> str:
+    assert result.sample is not None
+    codes = result.model.transduction_proba_.argmax(axis=1)
+    shown = len(result.sample.points)
+    part = "all" if shown == result.source.count - result.noise else f"{shown:,} of the"
+    return section(
+        "The scan",
+        figure(
+            figures.views(result.sample.points, codes, short_names(result)),
+            f"What the model says of {part} points.",
+        ),
+    )
+
+
+def _trust(result: Result, tested: list[HeldOut]) -> str:
+    if not tested:
+        return section("How far it can be trusted", UNTESTED)
+    order = sorted(tested, key=lambda method: -method.accuracy)
+    rows = []
+    for method in order:
+        low, high = method.interval
+        share, give = method.over_the_scan(_shares(result))
+        rows.append(
+            [
+                cell(escape(method.title)),
+                cell(_percent(method.accuracy), bar=method.accuracy),
+                cell(f"{_percent(low)} to {_percent(high)}"),
+                cell(f"{_percent(share)} ± {100 * give:.1f}", bar=share),
+            ]
+        )
+    asked = int(tested[0].confusion.sum())
+    best = [at for at, method in enumerate(order) if method.accuracy == order[0].accuracy]
+    names = tuple(name.replace(" ", "\n") for name in short_names(result))
+    return section(
+        "How far it can be trusted",
+        TRUST,
+        table(
+            ["Method", "Right, of the labels", "Range", "Right, of the scan"],
+            rows,
+            f"{asked:,} labels, each of them asked for once.",
+            best=best,
+        ),
+        '<div style="max-width: 36rem">',
+        figure(
+            figures.confusion(tested[0].confusion, names, "scan"),
+            "PinvGCN's answers to hidden labels, in shares of each class.",
+        ),
+        "</div>",
+    )
+
+
+def _learned(result: Result) -> str:
+    model = result.model
+    series = [("Scan", np.asarray(model.spectrum_.values), model.loss_curve_)]
+    return section(
+        "What the network learned",
+        prose.FILTERS,
+        figure(figures.filters(learned_filters(model), "scan"), prose.FILTER_FIGURE),
+        figure(figures.training(series), prose.TRAINING),
+    )
+
+
+def _choices(result: Result, seconds: dict[str, float], surroundings: dict[str, Any]) -> str:
+    model, source = result.model, result.source
+    whole = source.count - result.noise
+    fitted = (
+        f"all {whole:,} points"
+        if result.fitted == whole
+        else f"{result.fitted:,} of {whole:,} points, the labelled ones and others at random; their local "
+        "shapes are those of the whole scan"
+    )
+    left = ", ".join(f"{name} ({why})" for name, why in result.left_out.items())
+    unit = "1 m" if result.metres == 1 else f"{result.metres:g} m"
+    facts = [
+        ("Read", f"{source.path.name}, {source.format.upper()}, {source.count:,} points, unit {unit}"),
+        ("Written", f"{result.out.name}, class in {result.field!r}, beside it confidence and outside"),
+        ("Features", ", ".join(["position", "local shape", *result.fields])),
+        *([("Left out", left)] if left else []),
+        ("Fitted to", fitted),
+        ("Graph", f"Gaussian, σ = {model.sigma_:.3g} m; {model.spectrum_.rank} eigenvectors by "
+                  f"{model.spectrum_.solver}; λ₁ = {model.spectrum_.eigengap:.3g}"),
+        ("Tiles", f"{result.tiles:,}"),
+        ("Seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in seconds.items())),
+        ("System", f"{surroundings['system']}, {surroundings['processors']} processors, "
+                   f"Python {surroundings['python']}"),
+        ("Versions", ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())),
+    ]  # fmt: skip
+    return section("Choices that were made", definitions(facts))
+
+
+def _shares(result: Result) -> np.ndarray:
+    """Of the classes, by what the model has written."""
+    shares: np.ndarray = result.counts / max(int(result.counts.sum()), 1)
+    return shares
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,182 @@
+"""``pinvgcn segment`` and ``pinvgcn predict`` as a new user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import laspy
+import numpy as np
+import pandas as pd
+import pytest
+
+from pinvgcn.cli import main
+from pinvgcn.datasets import generate_street, random_split
+
+COMMAND = [sys.executable, "-m", "pinvgcn"]
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small street, 15 labels a class, with noise and strays of another class number."""
+    street = generate_street(1_000, random_state=0)
+    labels = random_split(street.y, per_class=15, random_state=0)
+    header = laspy.LasHeader(point_format=1, version="1.2")
+    header.scales = np.full(3, 0.001)
+    las = laspy.LasData(header)
+    las.x, las.y, las.z = street.X.T
+    las.classification = np.where(labels < 0, 1, street.y + 2)
+    path = tmp_path_factory.mktemp("scan") / "street.las"
+    las.write(path)
+    return path
+
+
+def typed(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def test_from_labels_to_a_model_to_another_file(scan, tmp_path):
+    """The way of the first page: segment, look at the report, predict."""
+    done = typed(
+        "segment", scan, "--labels", "classification", "-o", tmp_path / "out.las",
+        "--save-model", tmp_path / "street.model", "--report", tmp_path / "out.html",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "\x1b[" not in done.stdout + done.stderr  # no colours in a pipe
+    assert "2 ground" in done.stdout
+    assert f"Written: {tmp_path / 'out.las'}" in done.stdout
+    after = laspy.read(tmp_path / "out.las")
+    assert set(np.array(after.classification)) <= {2, 3, 4, 5, 6}
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    for words in ("street.las", "Right, of the scan", "Best simple method", "<svg", "high vegetation"):
+        assert words in page
+    assert "http" not in page.replace("http://www.w3.org", "")  # needs nothing from elsewhere
+
+    done = typed("predict", tmp_path / "street.model", scan, "-o", tmp_path / "again.las", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    again = laspy.read(tmp_path / "again.las")
+    free = np.array(laspy.read(scan).classification) == 1
+    np.testing.assert_array_equal(again.classification[free], after.classification[free])
+    counts = {one["class"]: one["points"] for one in said["classes"]}
+    assert counts == {c: int((again.classification == c).sum()) for c in range(2, 7)}
+    assert (said["points"], said["outside"], said["not_predicted"]) == (1_000, 0, 0)
+    assert said["points_per_second"] > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "again.las", "out.html", "out.las", "street.model",
+    ]  # fmt: skip
+
+
+def test_an_interrupt_leaves_nothing_behind(scan, tmp_path):
+    """In the middle of tiles, with files on disk."""
+    street = generate_street(40_000, random_state=0)
+    labels = random_split(street.y, per_class=15, random_state=0)
+    frame = pd.DataFrame(street.X, columns=["x", "y", "z"]).assign(label=labels)
+    frame.to_csv(tmp_path / "large.csv", index=False)
+    process = subprocess.Popen(
+        [*COMMAND, "segment", str(tmp_path / "large.csv"), "--labels", "label",
+         "-o", str(tmp_path / "out.csv"), "--fit-points", "20000", "--tile-points", "8000"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        for _ in range(600):
+            if list(tmp_path.glob(".out.csv.*")) or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert list(tmp_path.glob(".out.csv.*")), "no tiles were made"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "pinvgcn: interrupted"
+    assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]
+
+
+@pytest.mark.parametrize("command", ["segment", "predict"])
+def test_a_dry_run_says_what_would_be_done(scan, command, tmp_path, capfd):
+    arguments = [command, str(scan), "--labels", "classification"]
+    if command == "predict":
+        from pinvgcn import PinvGCNClassifier
+
+        points = np.column_stack([laspy.read(scan)[axis] for axis in "xyz"])
+        model = PinvGCNClassifier(epochs=2).fit(points, np.arange(len(points)) % 2)
+        model.save(tmp_path / "m.model")
+        arguments = [command, str(tmp_path / "m.model"), str(scan)]
+    before = sorted(tmp_path.iterdir())
+    assert main([*arguments, "-o", str(tmp_path / "out.las"), "--dry-run"]) == 0
+    said = capfd.readouterr().out
+    assert "1,000 points" in said
+    assert "GiB of memory" in said
+    assert "Nothing was written." in said
+    assert main([*arguments, "-o", str(tmp_path / "out.las"), "--dry-run", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["points"] == 1_000
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["{scan}"], "Missing option '--labels'"),
+        (["{scan}", "--labels", "classification"], "Missing option '-o'"),
+        (["absent.las", "--labels", "classification", "-o", "{out}"], "There is no file absent.las"),
+        (["{folder}", "--labels", "classification", "-o", "{out}"], "which is a folder"),
+        (["{scan}", "--labels", "klass", "-o", "{out}"], "has no field 'klass'"),
+        (["{scan}", "--labels", "absent.csv", "-o", "{out}"], "absent.csv"),
+        (["{scan}", "--labels", "classification", "-o", "{folder}"], "is there already|folder"),
+        (["{scan}", "--labels", "classification", "-o", "{folder}/a/b.las"], "there is no folder"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--fit-points", "5"], "--fit-points"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--features", "tint"], "no field 'tint'"),
+        (
+            ["{scan}", "--labels", "classification", "-o", "{out}", "--unlabelled", "1,2,3,4,5"],
+            "two classes or more. Got 15 of 6 alone",
+        ),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--report", "{scan}"], "is there already"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(scan, arguments, expected, tmp_path, capfd):
+    import re
+
+    places = {"scan": scan, "out": tmp_path / "out.las", "folder": tmp_path}
+    code = main(["segment", *(argument.format(**places) for argument in arguments)])
+    err = capfd.readouterr().err
+    assert code == 2
+    assert re.search(expected, err), err
+    assert len([line for line in err.splitlines() if line.startswith("pinvgcn:")]) == 1
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_model_is_one_line(scan, tmp_path, capfd):
+    (tmp_path / "m.model").write_bytes(b"nothing of ours")
+    assert main(["predict", str(tmp_path / "m.model"), str(scan), "-o", str(tmp_path / "out.las")]) == 2
+    assert "m.model" in capfd.readouterr().err
+    assert not (tmp_path / "out.las").exists()
+
+
+def test_quiet(scan, tmp_path, capfd):
+    arguments = [
+        "segment",
+        str(scan),
+        "--labels",
+        "classification",
+        "-o",
+        str(tmp_path / "out.las"),
+        "--quiet",
+    ]
+    assert main(arguments) == 0
+    assert capfd.readouterr() == ("", "")
+    assert main(arguments) == 2  # it is there now
+    assert main([*arguments, "--force"]) == 0
