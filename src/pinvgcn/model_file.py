@@ -23,12 +23,13 @@ from pinvgcn.ranks import Ranks
 from pinvgcn.spectra import Spectrum
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
-BEFORE_FORMAT_3 = {
+LATER = {
     "geometry": False,
     "members": 1,
     "neighbours": None,
     "priors": None,
-}  # what models were without them
+    "binning": "width",
+}  # parameters that older files lack, and what models were without them
 
 
 def model_state(
@@ -90,7 +91,7 @@ def model_state(
 
 def saved_parameters(description: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments of a saved model."""
-    parameters = BEFORE_FORMAT_3 | description["parameters"]
+    parameters = LATER | description["parameters"]
     for name in BY_CLASS:
         if isinstance(parameters[name], list):
             parameters[name] = dict(parameters[name])
