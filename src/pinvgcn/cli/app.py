@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pinvgcn.cli.classify import EXAMPLES as CLASSIFY_EXAMPLES
+from pinvgcn.cli.classify import classify
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
@@ -47,6 +49,7 @@ def _root(
 
 
 app.command()(demo)
+app.command(epilog=CLASSIFY_EXAMPLES)(classify)
 app.command()(reproduce)
 app.command()(datasets)
 

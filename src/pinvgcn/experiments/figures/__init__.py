@@ -5,7 +5,8 @@
 
 from pinvgcn.experiments.figures.confusion import confusion
 from pinvgcn.experiments.figures.filters import filters
+from pinvgcn.experiments.figures.rows import row_map
 from pinvgcn.experiments.figures.scan import confidence, patterns, segmentation
 from pinvgcn.experiments.figures.training import training
 
-__all__ = ["confidence", "confusion", "filters", "patterns", "segmentation", "training"]
+__all__ = ["confidence", "confusion", "filters", "patterns", "row_map", "segmentation", "training"]
