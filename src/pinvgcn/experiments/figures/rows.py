@@ -26,7 +26,7 @@ def row_map(places: np.ndarray, answers: np.ndarray, labels: np.ndarray, class_n
     common = np.argsort(-sizes, kind="stable")[:COLOURED]
     palette = class_colours(tuple(class_names[c] for c in np.sort(common)))
     colours = {int(code): palette[k] for k, code in enumerate(np.sort(common))}
-    size = float(np.clip(14 - 2.2 * np.log10(len(shown) + 1) ** 1.3, 2.5, 12))
+    size = float(np.clip(900 / np.sqrt(len(shown) + 1), 3, 30))
     with style():
         figure = new_figure(WIDTH, 4.6)
         left, right = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -35,7 +35,7 @@ def row_map(places: np.ndarray, answers: np.ndarray, labels: np.ndarray, class_n
         left.set_title("What the model says")
         right.set_title(f"What was known: {int((labels >= 0).sum()):,} labels")
         options = {"linewidths": 0, "rasterized": True}
-        right.scatter(*places[shown].T, s=0.6 * size, color=GREY, alpha=0.25, **options)
+        right.scatter(*places[shown].T, s=0.5 * size, color=GREY, alpha=0.3, **options)
         for code, name in enumerate(class_names):
             colour = colours.get(code)
             if colour is None:
@@ -43,7 +43,7 @@ def row_map(places: np.ndarray, answers: np.ndarray, labels: np.ndarray, class_n
             mine = shown[answers[shown] == code]
             left.scatter(*places[mine].T, s=size, color=colour, alpha=0.7, **options)
             mine = given[labels[given] == code]
-            right.scatter(*places[mine].T, s=2.2 * size, color=colour, alpha=0.9, **options)
+            right.scatter(*places[mine].T, s=1.4 * size + 6, color=colour, alpha=0.9, **options)
             left.scatter([], [], s=26, color=colour, label=name[:24])
         if len(class_names) > COLOURED:
             rest = shown[~np.isin(answers[shown], common)]

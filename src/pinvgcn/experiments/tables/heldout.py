@@ -46,7 +46,8 @@ class Score:
         """Wilson's 95 % interval of the accuracy."""
         n, p = self.count, self.accuracy
         centre, spread = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-        return float((centre - spread) / (1 + Z**2 / n)), float((centre + spread) / (1 + Z**2 / n))
+        low, high = (centre - spread) / (1 + Z**2 / n), (centre + spread) / (1 + Z**2 / n)
+        return float(max(min(low, p), 0)), float(min(max(high, p), 1))  # to the last bit
 
     @property
     def recall(self) -> np.ndarray:

@@ -54,7 +54,9 @@ class TablePlan:
         notes += [f"{plan.name!r}: {plan.note}" for plan in self.recipe.used if plan.note]
         without = int((~self.known).sum())
         if without:
-            notes.append(f"{without:,} of {self.rows:,} rows share no value with another: no prediction for them")
+            notes.append(
+                f"{without:,} of {self.rows:,} rows share no value with another: no prediction for them"
+            )
         if self.labelled == self.rows:
             notes.append(
                 f"every row has a class in {self.target.name!r} already: there is nothing to predict"

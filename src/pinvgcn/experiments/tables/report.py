@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,7 @@ def html_report(result: Classified, *, out: Path | None = None) -> str:
 def _header(result: Classified, version: str) -> str:
     plan, heldout = result.plan, result.heldout
     to_predict = int(((plan.codes < 0) & (result.answers >= 0)).sum())
+    alone = int((~plan.known).sum())
     cards = []
     if heldout is not None:
         ours, simple = heldout.ours, heldout.best_simple
@@ -68,7 +70,7 @@ def _header(result: Classified, version: str) -> str:
             number=f"{to_predict:,}",
             text=f"rows that had no class, from {plan.labelled:,} that had one of "
             f"{len(plan.target.classes)} classes.",
-            small=f"{int((~plan.known).sum()):,} rows have no value that others share, and no prediction.",
+            small=f"Rows without a prediction, because they share no value with another: {alone:,}.",
         )
     )
     return prose.HEADER.substitute(
@@ -87,7 +89,7 @@ def _read(result: Classified) -> str:
     source = plan.source
     facts = [("File", str(source.path)), ("Format", source.format.upper())]
     if source.encoding:
-        facts.append(("Text", f"{source.encoding}, separator {source.separator!r}"))
+        facts.append(("Text", f"{source.encoding.upper()}, separator {source.separator!r}"))
     facts += [
         ("Rows", f"{plan.rows:,}, of which {plan.labelled:,} have a class"),
         ("Columns", f"{len(plan.recipe.used)} used of {len(plan.recipe.plans)} beside the target"),
@@ -107,7 +109,7 @@ def _read(result: Classified) -> str:
         definitions(facts),
         _list("Worth knowing:", result.notes),
         prose.COLUMNS,
-        table(["Column", "Kind", "Becomes", "Missing"], rows, kind="dense"),
+        table(["Column", "Kind", "Becomes", "Missing"], rows, kind="dense words"),
     )
 
 
@@ -149,11 +151,10 @@ def _trust(result: Classified) -> str:
     rows = [
         [
             cell(escape(score.name)),
-            cell(f"{_percent(score.accuracy)}<small>{_interval(score)}</small>", bar=score.accuracy),
-            cell(
-                f"{score.macro_f1:.3f}<small>{_between(score.f1_interval)}</small>",
-                bar=score.macro_f1,
-            ),
+            cell(_percent(score.accuracy), bar=score.accuracy),
+            cell(_interval(score)),
+            cell(f"{score.macro_f1:.3f}", bar=score.macro_f1),
+            cell(_between(score.f1_interval)),
         ]
         for score in heldout.scores
     ]
@@ -161,7 +162,7 @@ def _trust(result: Classified) -> str:
     parts = [
         words.substitute(folds=heldout.folds if heldout.folds > 1 else FOLDS),
         table(
-            ["Method", "Accuracy", "Macro F1"],
+            ["Method", "Accuracy", "95 % interval", "Macro F1", "95 % interval"],
             rows,
             best=[k for k, score in enumerate(heldout.scores) if score.accuracy == best],
         ),
@@ -199,7 +200,7 @@ def _learned(result: Classified) -> str:
     )
 
 
-def _choices(result: Classified, surroundings: dict, out: Path | None) -> str:
+def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None) -> str:
     model, request = result.model, result.request
     binning = "equally many rows" if model.binning == "quantile" else "equal width"
     facts = [
