@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from pinvgcn.cli.compare import compare
+from pinvgcn.cli.classify import EXAMPLES as CLASSIFY_EXAMPLES
+from pinvgcn.cli.classify import classify
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
@@ -55,6 +57,7 @@ app.command()(demo)
 app.command()(compare)
 app.command(epilog=SEGMENT)(segment)
 app.command(epilog=PREDICT)(predict)
+app.command(epilog=CLASSIFY_EXAMPLES)(classify)
 app.command()(reproduce)
 app.command()(datasets)
 

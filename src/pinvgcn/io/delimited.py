@@ -54,7 +54,8 @@ class DelimitedTable(TableSource):
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
         """See ``TableSource``; every column is text."""
         check_count("rows", rows)
-        records = self._rows()
+        records = self._rows(watch=True)
+        size = max(self.path.stat().st_size, 1)
         start = 0
         while blocks := list(self._blocks(records, rows)):
             columns = {
@@ -64,6 +65,7 @@ class DelimitedTable(TableSource):
             frame = pd.DataFrame(columns)
             frame.index = pd.RangeIndex(start, start + len(frame))
             start += len(frame)
+            self.share = 1.0 if self._watched.closed else self._watched.tell() / size
             yield frame
         if start == 0:
             raise TableFileError(f"{self.path} has a line of column names, but no row.")
@@ -87,9 +89,14 @@ class DelimitedTable(TableSource):
                 yield writer
                 writer.finish()
 
-    def _records(self) -> Iterator[tuple[list[str], str, int]]:
-        """Cells, text with its line end, and last line of each record; no cells for a blank line."""
-        with text_lines(self.path, self._stored) as text:
+    def _records(self, watch: bool = False) -> Iterator[tuple[list[str], str, int]]:
+        """Cells, text with its line end, and last line of each record; no cells for a blank line.
+
+        With ``watch`` it is this reader whose place in the file is kept.
+        """
+        with text_lines(self.path, self._stored) as (text, stored):
+            if watch:
+                self._watched = stored
             taken: list[str] = []
 
             def lines() -> Iterator[str]:
@@ -108,10 +115,10 @@ class DelimitedTable(TableSource):
                     f"{self.path}, line {max(first, 1)}: {_why(error)}. Correct the line."
                 ) from None
 
-    def _rows(self) -> Iterator[tuple[list[str], str]]:
+    def _rows(self, watch: bool = False) -> Iterator[tuple[list[str], str]]:
         """Cells and text of the records behind the head, all of the same number of cells."""
         width, behind = len(self.columns), False
-        for cells, text, line in self._records():
+        for cells, text, line in self._records(watch):
             if cells and not behind:
                 behind = True
                 continue
@@ -131,7 +138,7 @@ class DelimitedTable(TableSource):
 
     def _find_separator(self) -> str:
         """The one by which the most lines have as many cells as the first, and the most of them."""
-        with text_lines(self.path, self._stored) as text:
+        with text_lines(self.path, self._stored) as (text, _):
             sample = text.read(SAMPLE)
         whole = len(sample) < SAMPLE
         best, best_score = ",", (0.0, 1)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pinvgcn.errors import TableFileError
 
@@ -49,11 +49,15 @@ class Encoding:
 
 
 @contextmanager
-def raw_bytes(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked; a damaged gzip file is an error that names it."""
+def raw_bytes(path: Path, *, compressed: bool) -> Iterator[tuple[Any, Any]]:
+    """The file's bytes, unpacked, and the file as stored; damage of a gzip file is an error that names it."""
     try:
-        with gzip.open(path, "rb") if compressed else path.open("rb") as file:
-            yield file  # type: ignore[misc]
+        with path.open("rb") as stored:
+            if not compressed:
+                yield stored, stored
+                return
+            with gzip.GzipFile(fileobj=stored) as file:
+                yield file, stored
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TableFileError(
             f"{path} is a damaged gzip file ({error}). It may be truncated: copy it again."
@@ -61,19 +65,19 @@ def raw_bytes(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def text_lines(path: Path, encoding: Encoding) -> Iterator[io.TextIOWrapper]:
-    """The lines of the file with their ends as they are, behind the byte order mark."""
-    with raw_bytes(path, compressed=encoding.compressed) as file:
+def text_lines(path: Path, encoding: Encoding) -> Iterator[tuple[io.TextIOWrapper, Any]]:
+    """The lines of the file with their ends as they are, behind the byte order mark; and the stored file."""
+    with raw_bytes(path, compressed=encoding.compressed) as (file, stored):
         file.read(len(encoding.mark))
         with io.TextIOWrapper(file, encoding=encoding.name, newline="") as text:
-            yield text
+            yield text, stored
 
 
 def find_encoding(path: Path) -> Encoding:
     """Read the whole file once, in constant memory, and see that it is text."""
     with path.open("rb") as file:
         compressed = file.read(2) == GZIP
-    with raw_bytes(path, compressed=compressed) as file:
+    with raw_bytes(path, compressed=compressed) as (file, _):
         head = file.read(16)
         if not head:
             raise TableFileError(f"{path} is empty. A table needs a line with the names of its columns.")

@@ -68,6 +68,7 @@ class ParquetTable(TableSource):
                 )
             frame.index = pd.RangeIndex(start, start + len(frame))
             start += len(frame)
+            self.share = start / max(self.count or 1, 1)
             yield frame
         if start == 0:
             raise TableFileError(f"{self.path} has columns, but no row.")

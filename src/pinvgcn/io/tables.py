@@ -38,6 +38,7 @@ class TableSource(ABC):
     encoding: str | None = None
     separator: str | None = None
     notes: tuple[str, ...] = ()  # what the reader of the results should know
+    share: float | None = None  # of the file that ``chunks`` has read so far
 
     @abstractmethod
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
