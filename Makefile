@@ -1,6 +1,7 @@
 # make demo    set up .venv and run the main job on embedded data
 # make test    set up .venv with the test extras and run every test
-# make check   lint, format and types
+# make check   lint, format and types; the documentation site, strictly
+# make docs    the documentation site alone, into site/; it runs every example
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
@@ -15,7 +16,7 @@ endif
 # Threads that wait give up their core: see src/pinvgcn/__init__.py.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test check format clean
+.PHONY: demo test check lint docs format clean
 
 demo: .venv/installed
 	$(BIN)/pinvgcn demo
@@ -23,10 +24,15 @@ demo: .venv/installed
 test: .venv/installed-test
 	$(BIN)/python -m pytest
 
-check: .venv/installed-check
+check: lint docs
+
+lint: .venv/installed-check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/installed-check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 format: .venv/installed-check
 	$(BIN)/ruff check --fix .
@@ -46,8 +52,8 @@ format: .venv/installed-check
 	@touch $@
 
 .venv/installed-check: .venv/installed-test
-	$(PIP) --editable '.[test,check]'
+	$(PIP) --editable '.[test,check,docs]'
 	@touch $@
 
 clean:
-	rm -rf .venv build dist src/*.egg-info
+	rm -rf .venv build dist site src/*.egg-info
