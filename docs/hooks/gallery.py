@@ -1,7 +1,7 @@
 """The gallery: every script of ``examples/`` is run, and shown with what it printed and drew.
 
 A script opens with a docstring, title first; a line ``# %%`` begins a block, and the comments that follow it
-are its text. The list in ``examples/README.md`` gives the order, and a line about each. Scripts run in processes
+are its text. The list in ``examples/README.md`` gives the order and a line about each. Scripts run in processes
 of their own, a thread and a core each. One that fails, or warns, fails the build.
 """
 

@@ -20,6 +20,8 @@ CITATION = re.compile(
     r"(?:equation )?(?P<before>\d+(?:\.\d+)*) of (?:<code>)?docs/maths\.md(?:</code>)?"
     r"|(?:<code>)?docs/(?P<page>[\w/-]+)\.md(?:</code>)?(?:, (?:section )?(?P<after>\d+(?:\.\d+)*))?"
 )
+NUMBERED = re.compile(r"<p><strong>(\d+\.\d+)</strong>")
+SECTION = re.compile(r'(<h2 id="[^"]*">)(?=(\d+)\. )')
 LITERAL = re.compile(r"(<pre.*?</pre>|<a .*?</a>)", re.DOTALL)
 FETCHED = re.compile(
     r'<(?:script|img|iframe|link rel="(?!canonical)[^"]*")[^>]* (?:src|href)="?(?:https?:)?//', re.IGNORECASE
@@ -45,6 +47,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(content: str, page: Any, files: Any, **_: Any) -> str:
+    if page.file.src_uri == "maths.md":  # its numbers are what citations lead to
+        content = NUMBERED.sub(r'<p id="\1"><strong>\1</strong>', content)
+        content = SECTION.sub(r'\1<span id="\2"></span>', content)
+
     def replace(match: re.Match[str]) -> str:
         number = match["before"] or match["after"]
         target = files.get_file_from_path(f"{match['page'] or 'maths'}.md")
