@@ -13,7 +13,7 @@ from pinvgcn.datasets import load_dataset, random_split
 
 mushroom = load_dataset("mushroom")
 labels = random_split(mushroom.y, per_class=10, random_state=0)
-model = PinvGCNClassifier(graph="categorical").fit(mushroom.X, labels)
+model = PinvGCNClassifier(graph="categorical", members=1).fit(mushroom.X, labels)
 values = model.spectrum_.values
 print(f"{model.spectrum_.rank} eigenvalues from {values[0]:.3f} to {values[-1]:.3f}, the others are 1")
 

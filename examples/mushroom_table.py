@@ -43,7 +43,7 @@ plane.set_title("8,124 rows as the graph sees them", loc="left")
 plane.legend(loc="best", fontsize=8)
 figure.colorbar(dots, ax=plane, label="probability of being poisonous")
 
-words = "almond anise creosote fishy foul musty none pungent spicy".split()
+words = ["almond", "anise", "creosote", "fishy", "foul", "musty", "none", "pungent", "spicy"]
 smell = mushroom.X["odor"].map(dict(zip("alcyfmnps", words, strict=True)))
 names = smell.value_counts().index
 place = np.arange(len(names))

@@ -1,8 +1,8 @@
 """The gallery: every script of ``examples/`` is run, and shown with what it printed and drew.
 
 A script opens with a docstring, title first; a line ``# %%`` begins a block, and the comments that follow it
-are its text. The list in ``examples/README.md`` gives the order and a line about each. Scripts run in processes
-of their own, a thread and a core each. One that fails, or warns, fails the build.
+are its text. The list in ``examples/README.md`` gives the order and a line about each. Scripts run in
+processes of their own, a thread and a core each. One that fails, or warns, fails the build.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+WIDE = "---\nhide: [toc]\n---\n"  # the space of a table of contents is better used for code and pictures
 ENTRY = re.compile(r"^- \[([^\]]+)\]\((\w+\.py)\): (.+)$", re.MULTILINE)
 SECONDS = 600  # for a script, on a busy machine
 
@@ -84,7 +85,7 @@ def run(script: Path, folder: Path) -> None:
 def page(script: Path, result: dict[str, Any]) -> str:
     """The page of a script, as Markdown."""
     title, blocks = blocks_of(script.read_text(encoding="utf-8"))
-    parts = [f"# {title}"]
+    parts = [f"{WIDE}\n# {title}"]
     for block, shown in zip(blocks, result["blocks"], strict=True):
         # links are right where the script lies; here its neighbours are pages, and docs/ is the parent
         text = block.text.replace("](../docs/", "](../")
@@ -116,8 +117,12 @@ def contents(readme: str, results: dict[str, Any]) -> str:
     for title, name, line in ENTRY.findall(readme):
         stem = Path(name).stem
         picture = next(p for block in results[stem]["blocks"] for p in block["pictures"])
-        cards.append(f"-   [![{title}]({picture})]({stem}.md)\n\n    **[{title}]({stem}.md)**\n\n    {line}")
-    return "\n\n".join([opening, '<div class="grid cards gallery" markdown>', *cards, "</div>", closing])
+        cards.append(
+            f"-   [![{title}]({picture})]({stem}.md)\n\n    **[{title}]({stem}.md)**\n\n    {line[0].upper()}{line[1:]}"
+        )
+    return WIDE + "\n\n".join(
+        [opening, '<div class="grid cards gallery" markdown>', *cards, "</div>", closing]
+    )
 
 
 def _readme(config: Any) -> tuple[Path, str]:
