@@ -1,7 +1,8 @@
 # make demo    set up .venv and run the main job on embedded data
 # make test    set up .venv with the test extras and run every test
-# make fuzz    read 2,000 damaged scans of every format
-# make check   lint, format and types
+# make check   lint, format and types; the documentation site, strictly
+# make docs    the documentation site alone, into site/; it runs every example
+# make fuzz    read 2,000 damaged files of every format
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
@@ -16,7 +17,7 @@ endif
 # Threads that wait give up their core: see src/pinvgcn/__init__.py.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test fuzz check format clean
+.PHONY: demo test fuzz check lint docs format clean
 
 demo: .venv/installed
 	$(BIN)/pinvgcn demo
@@ -25,12 +26,17 @@ test: .venv/installed-test
 	$(BIN)/python -m pytest
 
 fuzz: .venv/installed-test
-	PINVGCN_FUZZ_CASES=2000 $(BIN)/python -m pytest tests/io/test_fuzz.py
+	PINVGCN_FUZZ_CASES=2000 $(BIN)/python -m pytest tests/io/test_fuzz.py tests/io/test_table_fuzz.py
 
-check: .venv/installed-check
+check: lint docs
+
+lint: .venv/installed-check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/installed-check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 format: .venv/installed-check
 	$(BIN)/ruff check --fix .
@@ -50,8 +56,8 @@ format: .venv/installed-check
 	@touch $@
 
 .venv/installed-check: .venv/installed-test
-	$(PIP) --editable '.[test,check]'
+	$(PIP) --editable '.[test,check,docs]'
 	@touch $@
 
 clean:
-	rm -rf .venv build dist src/*.egg-info
+	rm -rf .venv build dist site src/*.egg-info
