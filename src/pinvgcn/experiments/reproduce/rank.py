@@ -81,7 +81,8 @@ def _figure(results: Results, name: str, where: str, shown: list[tuple[str, Sett
     drawing = draw([_errors(results, shown), _times(results, shown)], marked=MARKED)
     caption = (
         "Misclassification rate, and time of a run on its own with its set-up, against the rank, on "
-        f"{where}. The paper's times are those of a laptop with a graphics card."
+        f"{where}. Our times are by the processor where that was read, else by the clock, and then upper "
+        "bounds; the paper's are those of a laptop with a graphics card."
     )
     return Figure(
         name, drawing, caption, f"Error and time against the rank on {where}, ours and the paper's."
