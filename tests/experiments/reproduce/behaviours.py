@@ -52,7 +52,7 @@ class Behaves:
         if self.name == "warns":
             warnings.warn("mind\n the gap", stacklevel=2)
         if self.name == "busy":
-            end = time.process_time() + 0.25
+            end = time.process_time() + 0.1
             while time.process_time() < end:
                 pass
         time.sleep(self.pause)
