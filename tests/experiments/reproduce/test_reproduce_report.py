@@ -15,6 +15,8 @@ from pinvgcn.experiments.reproduce.cells import seconds, signed
 from pinvgcn.experiments.reproduce.hypergraphs import QUESTIONS
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.pinv import pinv
+from pinvgcn.experiments.reproduce.rank import _times
+from pinvgcn.experiments.reproduce.rank import entry as rank_entry
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, typical_seconds
 
@@ -132,6 +134,27 @@ def test_processor_time_where_it_is_known_and_less_than_the_clock() -> None:
     assert typical_seconds([line(9.0, cpu=2.0), line(9.0, cpu=4.0)]) == (3.0, True)  # held up by others
     assert typical_seconds([line(3.0, cpu=5.0)]) == (3.0, True)  # two threads
     assert typical_seconds([line(90.0), line(9.0, cpu=2.0)]) == (2.0, True)  # one that only has the clock
+
+
+def test_the_times_of_the_rank_figure_are_all_by_the_processor_or_all_by_the_clock(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "results.jsonl")
+
+    def run(rank: int, **cpu: float) -> None:
+        one = rank_entry("mushroom", rank)
+        ledger.append(
+            "run", question=one.question.key, method=one.method.name, seed=0, accuracy=0.9,
+            seconds={"training": 9.0}, **cpu,
+        )  # fmt: skip
+
+    def drawn() -> list[tuple[float, float]]:
+        curves = _times(Results(ledger), [("mushroom", "paper")]).curves
+        return list(curves[1].points)  # after the paper's
+
+    run(5)
+    run(10)
+    assert drawn() == [(5.0, 9.0), (10.0, 9.0)]
+    run(15, cpu=2.0)
+    assert drawn() == [(15.0, 2.0)]
 
 
 def test_numbers_as_they_are_shown() -> None:
