@@ -1,6 +1,6 @@
 """Damaged tables: whatever the bytes, they are read or refused in one line, quickly and in little memory.
 
-PINVGCN_FUZZ is the number of cases of each format, 200 unless it is set.
+PINVGCN_FUZZ_CASES is the number of cases of each format, 200 unless it is set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_table
 
-CASES = int(os.environ.get("PINVGCN_FUZZ", "200"))
+CASES = int(os.environ.get("PINVGCN_FUZZ_CASES", "200"))
 LONGEST = 10.0  # seconds of a case, on a machine with much else to do
 MEMORY = 300 << 20  # bytes by which the peak may grow over all cases
 TOKENS = (

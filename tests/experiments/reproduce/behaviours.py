@@ -51,6 +51,10 @@ class Behaves:
             os._exit(3)
         if self.name == "warns":
             warnings.warn("mind\n the gap", stacklevel=2)
+        if self.name == "busy":
+            end = time.process_time() + 0.1
+            while time.process_time() < end:
+                pass
         time.sleep(self.pause)
         codes = task.y.copy()
         if self.name == "half":  # a share of the answers that depends on the seed alone

@@ -16,11 +16,12 @@ from pinvgcn.experiments.reproduce.runner import Event, Runner
 
 MUSHROOM = Question("mushroom", 10)
 BUDGET = 4.0
+WELL = ("well", "busy", "warns")
 TROUBLED = ("fails", "greedy", "allocator", "lonely", "unprepared", "sleepy", "dies", "leaves")
 
 
 def entry(name: str) -> Entry:
-    return Entry(MUSHROOM, Behaves(name))
+    return Entry(MUSHROOM, Behaves(name, pause=0.3 if name == "busy" else 0.0))
 
 
 @dataclass
@@ -46,7 +47,7 @@ def troubles(tmp_path_factory: pytest.TempPathFactory) -> Troubles:
     events: list[Event] = []
     started = time.monotonic()
     with Runner(ledger, budget=BUDGET, show=events.append) as runner:
-        runner.run([entry(name) for name in ("well", *TROUBLED, "warns")], range(3))
+        runner.run([entry(name) for name in (*WELL[:2], *TROUBLED, *WELL[2:])], range(3))
     return Troubles(ledger, events, time.monotonic() - started)
 
 
@@ -57,6 +58,14 @@ def test_what_works_is_kept_with_its_seconds_and_facts(troubles: Troubles) -> No
     assert run["facts"] == {"seed": 2}
     (setup,) = troubles.ledger.of("setup", MUSHROOM.key, "well")
     assert setup["seconds"] == {"graph": 2.0}
+
+
+def test_processor_time_is_of_the_work_not_of_waiting(troubles: Troubles) -> None:
+    """A tenth of a second of computing, and three of sleep."""
+    (setup,) = troubles.ledger.of("setup", MUSHROOM.key, "busy")
+    assert 0 <= setup["cpu"] < 0.2
+    for run in troubles.ledger.runs(MUSHROOM.key, "busy").values():
+        assert 0.1 <= run["cpu"] < 0.3
 
 
 def test_after_every_trouble_the_rest_goes_on(troubles: Troubles) -> None:
@@ -95,7 +104,7 @@ def test_a_run_that_is_too_slow_is_ended(troubles: Troubles) -> None:
 
 
 def test_all_runs_are_behind_us_at_the_end(troubles: Troubles) -> None:
-    assert sum(event.finished for event in troubles.events) == 3 * (2 + len(TROUBLED))
+    assert sum(event.finished for event in troubles.events) == 3 * (len(WELL) + len(TROUBLED))
     assert sum(event.trouble for event in troubles.events) == len(TROUBLED)
 
 

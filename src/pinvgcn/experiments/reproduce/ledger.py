@@ -8,6 +8,9 @@
 ``failure``     a method could not: why, and under which budget
 ==============  ==============================================================================
 
+``seconds`` are those of the clock, by stage; ``cpu`` is the processor time of all threads, which other work
+on the machine does not change.
+
 A line is either there as a whole or not at all: what an interrupted program left of its last one is removed
 when the file is opened again.
 """

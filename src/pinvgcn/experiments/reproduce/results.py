@@ -22,6 +22,7 @@ class Summary:
     accuracy: float
     sd: float  # over the runs, with n − 1; 0 for a single run
     seconds: float
+    timed: bool = True  # False: by the clock alone, which other work on the machine may have held up
 
     def against(self, reported: Reported | None) -> float | None:
         """The difference to the paper in standard errors, where both sides have a mean."""
@@ -54,14 +55,14 @@ class Results:
         if not runs:
             return None
         accuracies = [100 * run["accuracy"] for run in runs]
-        setups = [sum(line["seconds"].values()) for line in self.ledger.of("setup", *entry.key)]
-        own = [sum(run["seconds"].values()) for run in runs]
+        setup, setup_timed = typical_seconds(self.ledger.of("setup", *entry.key))
+        own, own_timed = typical_seconds(runs)
         return Summary(
             runs=len(runs),
             accuracy=float(np.mean(accuracies)),
             sd=float(np.std(accuracies, ddof=1)) if len(runs) > 1 else 0.0,
-            # the median: the first set-up of a program also loads its libraries
-            seconds=float(np.median(setups or [0.0]) + np.median(own)),
+            seconds=setup + own,
+            timed=setup_timed and own_timed,
         )
 
     def tally(self, reported: list[tuple[Entry, Reported]]) -> Tally:
@@ -111,3 +112,15 @@ class Results:
         lines = self.ledger.of("statistics", question.key)
         numbers: dict[str, Any] | None = lines[-1]["numbers"] if lines else None
         return numbers
+
+
+def typical_seconds(lines: list[dict[str, Any]]) -> tuple[float, bool]:
+    """The median seconds of set-ups or runs, and whether their processor time is known.
+
+    A line counts by its processor time or by the clock, whichever is less: the first where other work held
+    it up, the second where it had several threads. Lines without processor time count only where no line
+    has it. The median, as the first set-up of a program also loads its libraries.
+    """
+    timed = [line for line in lines if "cpu" in line]
+    seconds = [min(sum(line["seconds"].values()), line.get("cpu", float("inf"))) for line in timed or lines]
+    return float(np.median(seconds or [0.0])), bool(timed) or not lines

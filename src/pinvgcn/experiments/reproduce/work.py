@@ -7,6 +7,7 @@ the next.
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -88,15 +89,19 @@ def _described(task: Task) -> Iterator[Message]:
 
 
 def _answers(job: Runs, task: Task) -> Iterator[Message]:
+    before = time.process_time()
     with noted() as notes:
         prepared = job.entry.method.prepare(task)
+    cpu = round(time.process_time() - before, 4)
     facts = getattr(prepared, "facts", {})
-    yield "setup", {"seconds": rounded(prepared.seconds), "facts": facts, "notes": notes}
+    yield "setup", {"seconds": rounded(prepared.seconds), "cpu": cpu, "facts": facts, "notes": notes}
     for seed in job.seeds:
         labels = task.labels(seed)
         asked = task.asked(labels)
+        before = time.process_time()
         with noted() as notes:
             answer = prepared.answer(labels, seed)
+        cpu = round(time.process_time() - before, 4)
         counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
         score = Score(job.entry.method.name, seed, counts, answer.seconds)
         yield (
@@ -106,6 +111,7 @@ def _answers(job: Runs, task: Task) -> Iterator[Message]:
                 "accuracy": round(score.accuracy, 6),
                 "mean_recall": round(score.mean_recall, 6),
                 "seconds": rounded(answer.seconds),
+                "cpu": cpu,
                 **({"facts": answer.facts} if answer.facts else {}),
                 **({"notes": notes} if notes else {}),
             },
