@@ -11,6 +11,7 @@
     │   └── GraphError           adjacency or incidence: isolated nodes, negative, asymmetric
     ├── DatasetError             a data set: not found, truncated, wrong hash   (an OSError)
     ├── ModelFileError           a saved spectrum or model that cannot be read  (an OSError)
+    ├── ScanFileError            a scan that cannot be read or written          (an OSError)
     ├── TrainingError            training failed: the loss is not finite        (a RuntimeError)
     └── MissingDependencyError   an optional package is not installed           (an ImportError)
 
@@ -60,6 +61,10 @@ class DatasetError(PinvGCNError, OSError):
 
 class ModelFileError(PinvGCNError, OSError):
     """A saved spectrum or model cannot be read."""
+
+
+class ScanFileError(PinvGCNError, OSError):
+    """A scan cannot be read or written."""
 
 
 class TrainingError(PinvGCNError, RuntimeError):

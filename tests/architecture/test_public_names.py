@@ -114,6 +114,7 @@ def test_every_error_is_in_the_drawn_tree() -> None:
         ("InputError", ValueError),
         ("DatasetError", OSError),
         ("ModelFileError", OSError),
+        ("ScanFileError", OSError),
         ("TrainingError", RuntimeError),
         ("MissingDependencyError", ImportError),
         ("PinvGCNWarning", UserWarning),

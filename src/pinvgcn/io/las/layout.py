@@ -1,0 +1,174 @@
+"""Where everything lies in a LAS or LAZ file.
+
+::
+
+    header | variable length records (VLRs) | points | extended records (EVLRs)
+
+laspy reads the meaning of these; here they are bytes, for two reasons: a copy must keep them as they are,
+and numbers that promise more than the file holds must be refused before anything is allocated for them.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinvgcn.errors import ScanFileError
+
+MAGIC = b"LASF"
+COMPRESSED = 0x80  # this bit of the point format says LAZ
+_SMALLEST = 227  # bytes of the header of version 1.2
+_SIZES = {0: 227, 1: 227, 2: 227, 3: 235, 4: 375, 5: 393}
+VLR_HEADER = struct.Struct("<2s16sHH32s")
+EVLR_HEADER = struct.Struct("<2s16sHQ32s")
+
+# where the numbers of the header stand that a copy may have to change
+AT_OFFSET, AT_VLRS, AT_FORMAT, AT_LENGTH, AT_WAVES, AT_EVLR, AT_EVLRS = 96, 100, 104, 105, 227, 235, 243
+
+
+@dataclass(frozen=True)
+class Record:
+    """A VLR or EVLR as it lies in the file."""
+
+    user: str
+    number: int
+    head: bytes
+    data: bytes
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.user, self.number
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions and counts of a file; ``header`` and ``vlrs`` as bytes."""
+
+    size: int
+    minor: int
+    header: bytes
+    vlrs: tuple[Record, ...]
+    gap: bytes  # what some programs leave between the VLRs and the points
+    points: int  # where they start
+    point_format: int
+    compressed: bool
+    record_length: int
+    count: int
+    waves: int
+    evlr: int
+    evlrs: int
+
+    def find(self, *key: object) -> Record | None:
+        """The first VLR with this user and number."""
+        return next((record for record in self.vlrs if record.key == key), None)
+
+    @property
+    def tail(self) -> int:
+        """Where the bytes after the points start; the size of the file where there are none."""
+        if not self.compressed:
+            return self.points + self.count * self.record_length
+        starts = [at for at in (self.waves, self.evlr if self.evlrs else 0) if self.points < at < self.size]
+        return min(starts, default=self.size)
+
+
+def read_layout(path: Path) -> Layout:
+    """Read and check the positions; the points themselves are not touched."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(_SMALLEST)
+        if len(head) < _SMALLEST:
+            raise ScanFileError(
+                f"{path} is truncated: a LAS header has at least {_SMALLEST} bytes. Got {len(head)} instead."
+            )
+        major, minor = head[24], head[25]
+        if major != 1 or minor not in _SIZES:
+            raise ScanFileError(f"{path} must be LAS 1.2 to 1.4. Got version {major}.{minor} instead.")
+        header_size, points, vlrs = struct.unpack_from("<HII", head, 94)
+        point_format, record_length, count = struct.unpack_from("<BHI", head, AT_FORMAT)
+        if not _SIZES[minor] <= header_size <= points <= size:
+            raise ScanFileError(
+                f"{path} is truncated or damaged: its header must be followed by points within its "
+                f"{size:,} bytes. Got a header of {header_size:,} bytes and points from byte {points:,} on."
+            )
+        if header_size + vlrs * VLR_HEADER.size > points:
+            raise ScanFileError(
+                f"{path} is damaged: {vlrs:,} variable length records do not fit between its header and "
+                "its points."
+            )
+        file.seek(0)
+        head = file.read(points)
+    waves = evlr = evlrs = 0
+    if minor >= 3:
+        (waves,) = struct.unpack_from("<Q", head, AT_WAVES)
+    if minor >= 4:
+        evlr, evlrs, count = struct.unpack_from("<QIQ", head, AT_EVLR)
+    records, end = _records(path, head, header_size, vlrs)
+    layout = Layout(
+        size=size,
+        minor=minor,
+        header=head[:header_size],
+        vlrs=records,
+        gap=head[end:],
+        points=points,
+        point_format=point_format & 0x3F,
+        compressed=bool(point_format & COMPRESSED),
+        record_length=record_length,
+        count=count,
+        waves=waves,
+        evlr=evlr,
+        evlrs=evlrs,
+    )
+    _check(path, layout)
+    return layout
+
+
+def _records(path: Path, head: bytes, start: int, count: int) -> tuple[tuple[Record, ...], int]:
+    """The VLRs and where they end."""
+    records, at = [], start
+    for number in range(count):
+        begin = at + VLR_HEADER.size
+        if begin > len(head):
+            raise ScanFileError(f"{path} is damaged: variable length record {number} runs into the points.")
+        _, user, key, length, _ = VLR_HEADER.unpack_from(head, at)
+        at = begin + length
+        if at > len(head):
+            raise ScanFileError(f"{path} is damaged: variable length record {number} runs into the points.")
+        records.append(Record(_text(user), key, head[begin - VLR_HEADER.size : begin], head[begin:at]))
+    return tuple(records), at
+
+
+def _check(path: Path, layout: Layout) -> None:
+    if layout.count == 0:
+        raise ScanFileError(f"{path} holds no points.")
+    if layout.record_length == 0:
+        raise ScanFileError(f"{path} is damaged: its points must have a length. Got 0 bytes each.")
+    if not layout.compressed and layout.tail > layout.size:
+        there = (layout.size - layout.points) // layout.record_length
+        raise ScanFileError(
+            f"{path} is truncated: its header promises {layout.count:,} points. Got {there:,} instead."
+        )
+    if layout.compressed and layout.points + 8 >= layout.size:
+        raise ScanFileError(f"{path} is truncated: its header promises {layout.count:,} points. Got none.")
+
+
+def read_evlrs(path: Path, layout: Layout, *, largest: int = 1 << 24) -> list[Record]:
+    """The EVLRs that lie inside the file; data longer than ``largest`` are left out."""
+    records: list[Record] = []
+    at = layout.evlr
+    with path.open("rb") as file:
+        for _ in range(layout.evlrs):
+            if not layout.points <= at <= layout.size - EVLR_HEADER.size:
+                break
+            file.seek(at)
+            head = file.read(EVLR_HEADER.size)
+            _, user, key, length, _ = EVLR_HEADER.unpack(head)
+            at += EVLR_HEADER.size + length
+            if at > layout.size:
+                break
+            records.append(Record(_text(user), key, head, file.read(length) if length <= largest else b""))
+    return records
+
+
+def _text(padded: bytes) -> str:
+    return padded.split(b"\0", 1)[0].decode("latin-1").strip()

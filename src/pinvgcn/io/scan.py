@@ -1,0 +1,168 @@
+"""What every scan file offers, whatever its format.
+
+::
+
+    source.path, source.format      "las" "laz" "ply" "pcd" "text"
+    source.count                    points
+    source.fields                   {name: dtype} of every column other than x, y, z, in the file's order
+    source.metres                   metres per unit of the coordinates, None if the file does not say
+    source.chunks(size)             pieces of at most so many points, in file order, in constant memory
+    source.read()                   one piece with everything
+    source.writer(out, columns)     a copy of the file with columns replaced or added: `ScanWriter`
+
+A format's own file fills in the methods that start with an underscore.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pinvgcn.checks import check_count
+from pinvgcn.errors import DataError, ScanFileError
+from pinvgcn.io.failures import reading
+
+if TYPE_CHECKING:
+    from pinvgcn.io.scan_writer import ScanWriter
+
+PIECE = 1_000_000  # points; a piece with a dozen fields then takes about 100 MB
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive points of a scan: those from number ``start`` on."""
+
+    start: int
+    points: np.ndarray  # (k, 3)
+    fields: dict[str, np.ndarray] = field(default_factory=dict)  # name: (k,)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+class ScanSource(ABC):
+    """A scan file that was opened and whose header was understood; no file stays open between calls."""
+
+    format: str
+    metres: float | None = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}: {self.count:,} points; {', '.join(self.fields)})"
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number of points."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> dict[str, np.dtype]:
+        """The columns other than x, y, z, by the file's own names and in its order."""
+
+    @abstractmethod
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+        """The points in file order; at most ``size`` at once, with the named fields."""
+
+    @abstractmethod
+    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+        """A writer of the file's own kind; None where this file cannot become the format."""
+
+    def _place(self, point: int) -> str:
+        """How a message names a point."""
+        return f"point {point:,} (counted from 0)"
+
+    def chunks(self, size: int = PIECE, *, fields: Collection[str] | None = None) -> Iterator[Piece]:
+        """The points in file order in pieces of ``size`` (the last one may be shorter).
+
+        ``fields`` names the columns that are wanted, all by default: those left out cost no time.
+        """
+        size = check_count("size", size)
+        names = list(self.fields) if fields is None else [self.known_field(name) for name in fields]
+        return self._checked(size, names)
+
+    def _checked(self, size: int, names: list[str]) -> Iterator[Piece]:
+        pieces = self._pieces(size, names)
+        done = 0
+        while True:
+            with reading(self.path):
+                piece = next(pieces, None)
+            if piece is None:
+                break
+            self._check_finite(piece)
+            done += len(piece)
+            yield piece
+        if done != self.count:
+            raise ScanFileError(f"{self.path} must hold {self.count:,} points. Got {done:,} instead.")
+
+    def _check_finite(self, piece: Piece) -> None:
+        finite = np.isfinite(piece.points).all(axis=1)
+        if finite.all():
+            return
+        first = int(np.argmin(finite))
+        shown = ", ".join(f"{value:g}" for value in piece.points[first])
+        more = int(len(finite) - finite.sum()) - 1
+        raise ScanFileError(
+            f"{self.path}: coordinates must be finite. Got ({shown}) at {self._place(piece.start + first)}"
+            f"{f' and {more:,} more like it' if more else ''}; remove such points first."
+        )
+
+    def read(self, *, fields: Collection[str] | None = None) -> Piece:
+        """Everything at once."""
+        pieces = list(self.chunks(fields=fields))
+        if len(pieces) == 1:
+            return pieces[0]
+        with reading(self.path):
+            return Piece(
+                0,
+                np.concatenate([piece.points for piece in pieces]),
+                {name: np.concatenate([piece.fields[name] for piece in pieces]) for name in pieces[0].fields},
+            )
+
+    def known_field(self, name: str) -> str:
+        """The name, if the file has such a field; else an error that lists what there is."""
+        if name in self.fields:
+            return name
+        near = difflib.get_close_matches(str(name), list(self.fields), n=1)
+        near = near or [known for known in self.fields if known.lower() == str(name).lower()]
+        listed = ", ".join(self.fields) or "none besides x, y, z"
+        raise DataError(
+            f"{self.path} has no field {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} "
+            f"Its fields: {listed}."
+        )
+
+    @abstractmethod
+    def check_values(self, name: str, values: npt.ArrayLike) -> None:
+        """Raise now what the writer of this format would raise later about values of a field.
+
+        A class above 31 does not fit point formats 0 to 5 of LAS, for example.
+        """
+
+    def writer(
+        self,
+        out: str | Path,
+        columns: Mapping[str, npt.DTypeLike],
+        *,
+        format: str | None = None,
+    ) -> ScanWriter:
+        """A writer of this scan with the columns replaced, or added where the file has none of that name.
+
+        The format is the one asked for, else the one that the name of ``out`` ends in, else the source's.
+        """
+        from pinvgcn.io.scan_writer import open_writer
+
+        return open_writer(self, Path(out), columns, format)
+
+
+def as_field(values: Any) -> np.ndarray:
+    """A field as a plain array of its own: views of packed bytes would keep the whole piece in memory."""
+    return np.array(values)

@@ -1,0 +1,219 @@
+"""Writing a copy of a scan with columns replaced or added.
+
+::
+
+    with source.writer(out, {"classification": np.uint8}) as writer:
+        writer.write({"classification": classes})      # consecutive pieces, together all points
+
+The source is read a second time and copied piece by piece, so memory does not depend on its size. The
+copy has a temporary name beside its target and gets its own at the end: whoever interrupts or fills the
+disk keeps what was there before, and no half file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pinvgcn.checks import check_choice
+from pinvgcn.errors import DataError, ScanFileError
+from pinvgcn.io.failures import reading, reason, writing
+from pinvgcn.io.scan import PIECE, ScanSource
+
+FORMATS = ("las", "laz", "ply", "pcd", "text")
+ENDINGS = {
+    ".las": "las",
+    ".laz": "laz",
+    ".ply": "ply",
+    ".pcd": "pcd",
+    **dict.fromkeys((".xyz", ".txt", ".csv", ".tsv", ".asc", ".pts"), "text"),
+}
+
+
+def open_writer(
+    source: ScanSource, out: Path, columns: Mapping[str, npt.DTypeLike], format: str | None
+) -> ScanWriter:
+    """The writer for a target. What can be known to fail fails here, before any work is done."""
+    if format is None:
+        name = out.name.lower().removesuffix(".gz")
+        format = ENDINGS.get(Path(name).suffix, source.format)
+    check_choice("format", format, FORMATS)
+    check_target(out)
+    wanted = {str(name): np.dtype(dtype) for name, dtype in columns.items()}
+    for name, dtype in wanted.items():
+        if name.lower() in ("x", "y", "z"):
+            raise DataError(f"A column of results must not be called {name!r}: that is a coordinate's name.")
+        if dtype.kind not in "biufUO":
+            raise DataError(f"Column {name!r} must be of numbers or text. Got dtype {dtype} instead.")
+    writer = source._writer(out, wanted, format)
+    if writer is None:
+        raise ScanFileError(
+            f"{source.path} is {source.format.upper()} and cannot be written as {format.upper()} ({out}). "
+            f"Give the output a name that ends like the input's."
+        )
+    return writer
+
+
+def check_target(out: Path) -> None:
+    """That a file of this name can be written: its folder exists and takes new files."""
+    folder = out.parent
+    if out.is_dir():
+        raise ScanFileError(f"The output must be a file. Got {out}, which is a folder; add a file name.")
+    if not folder.is_dir():
+        raise ScanFileError(f"{out} cannot be written: there is no folder {folder}. Create it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ScanFileError(f"{out} cannot be written: the folder {folder} cannot be written to.")
+    if out.exists() and not os.access(out, os.W_OK):
+        raise ScanFileError(f"{out} cannot be written: the file that is there is read-only.")
+
+
+class ScanWriter(ABC):
+    """Copies the source to ``out`` while the columns come in; use it in a ``with`` statement."""
+
+    def __init__(self, source: ScanSource, out: Path, columns: dict[str, np.dtype]) -> None:
+        self.source = source
+        self.out = out
+        self.columns = columns
+        self.written = 0
+        self._temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+        self._stream: IO[bytes] | None = None
+
+    @abstractmethod
+    def _begin(self, stream: IO[bytes]) -> None:
+        """Write what comes before the points."""
+
+    @abstractmethod
+    def _write(self, values: dict[str, np.ndarray], count: int) -> None:
+        """Copy the next ``count`` points with these columns."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Write what comes after the points."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Close whatever `_begin` opened, finished or not."""
+
+    def _open(self) -> IO[bytes]:
+        return self._temporary.open("wb")
+
+    def __enter__(self) -> Self:
+        try:
+            with writing(self.out):
+                self._stream = self._open()
+                self._begin(self._stream)
+        except BaseException:
+            self._abandon()
+            raise
+        return self
+
+    def write(self, columns: Mapping[str, npt.ArrayLike]) -> None:
+        """The next points' columns, as many as there are; all names at once."""
+        if self._stream is None:
+            raise DataError("A scan's writer must be used in a with statement: with source.writer(...) as w.")
+        if set(columns) != set(self.columns):
+            raise DataError(
+                f"write must get the columns {', '.join(self.columns)}. Got {', '.join(columns)} instead."
+            )
+        values = {name: _as_column(name, columns[name], dtype) for name, dtype in self.columns.items()}
+        lengths = {len(column) for column in values.values()}
+        if len(lengths) > 1:
+            raise DataError(f"The columns must be equally long. Got lengths {sorted(lengths)} instead.")
+        (count,) = lengths or {self.source.count - self.written}
+        if self.written + count > self.source.count:
+            raise DataError(
+                f"{self.source.path} has {self.source.count:,} points. "
+                f"Got values for {self.written + count:,} instead."
+            )
+        for name, column in values.items():
+            self.source.check_values(name, column)
+        for first in range(0, count, PIECE):
+            block = {name: column[first : first + PIECE] for name, column in values.items()}
+            with writing(self.out):
+                self._write(block, min(PIECE, count - first))
+        self.written += count
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self._abandon()
+
+    def _finish(self) -> None:
+        assert self._stream is not None
+        if not self.columns:  # a plain copy has nothing to wait for
+            self.write({})
+        if self.written != self.source.count:
+            raise DataError(
+                f"{self.source.path} has {self.source.count:,} points. Got values for {self.written:,} only; "
+                f"{self.out} was not written."
+            )
+        with writing(self.out):
+            self._end()
+            self._stream.flush()
+            self._stream.close()
+            os.replace(self._temporary, self.out)
+
+    def _abandon(self) -> None:
+        """Close everything; remove the temporary file, which is gone already where all went well."""
+        with contextlib.suppress(Exception):
+            self._release()
+        if self._stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # a full disk fails again when it flushes
+                self._stream.close()
+        self._stream = None
+        with contextlib.suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+
+
+def _as_column(name: str, values: npt.ArrayLike, dtype: np.dtype) -> np.ndarray:
+    """The values in the type that was announced; nothing may be lost but digits of floating point."""
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise DataError(f"Column {name!r} must be one-dimensional. Got shape {given.shape} instead.")
+    if given.dtype == dtype or dtype.kind in "UO":
+        return given
+    return exact_cast(name, given, dtype, f"{dtype}")
+
+
+def exact_cast(name: str, given: np.ndarray, dtype: np.dtype, holder: str) -> np.ndarray:
+    """``given`` as another type, refused where that changes a whole number or overflows."""
+    if np.can_cast(given.dtype, dtype, "safe"):
+        return given.astype(dtype)
+    try:
+        with np.errstate(all="ignore"):
+            column = given.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Column {name!r} must be numbers ({reason(error)}).") from None
+    if dtype.kind == "f":
+        lost = np.isfinite(given.astype(np.float64)) & ~np.isfinite(column)
+    else:
+        lost = column != given
+    if lost.any():
+        raise DataError(f"Column {name!r} must fit {holder}. Got {given[np.argmax(lost)]} instead.")
+    return column
+
+
+def copy_bytes(source: IO[bytes], target: IO[bytes], count: int, path: Path) -> None:
+    """Copy so many bytes as they are."""
+    while count > 0:
+        with reading(path):
+            block: Any = source.read(min(count, 1 << 24))
+        if not block:
+            raise ScanFileError(f"{path} ended {count:,} bytes early while it was copied. Was it changed?")
+        target.write(block)
+        count -= len(block)

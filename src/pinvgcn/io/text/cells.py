@@ -1,0 +1,139 @@
+"""Lines of text to columns of numbers, by pandas; what cannot be a number is named with its line."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pinvgcn.errors import ScanFileError
+from pinvgcn.io.text.dialect import Dialect, is_number, split
+from pinvgcn.io.text.lines import is_data
+
+EMPTY, TEXT = np.dtype("V1"), np.dtype(object)  # a column without any value yet; a column of words
+_MISSING = ["", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "null", "NULL", "None", "-nan", "?"]
+
+
+class Cells:
+    """Reads blocks of lines; ``first`` in its methods is the number of a block's first line, from 1."""
+
+    def __init__(self, path: Path, dialect: Dialect) -> None:
+        self.path = path
+        self.dialect = dialect
+
+    def columns(
+        self, lines: Sequence[bytes], first: int, types: dict[str, np.dtype]
+    ) -> dict[str, np.ndarray]:
+        """The named columns of the data lines, each in its type."""
+        frame = self._frame(lines, first, types, list(types))
+        return {name: frame[name].to_numpy(dtype) for name, dtype in types.items()}
+
+    def types(self, lines: Sequence[bytes], first: int, types: dict[str, np.dtype]) -> dict[str, np.dtype]:
+        """The types widened so that they hold these lines too: nothing → whole numbers → numbers, or words.
+
+        A column's first value says whether it holds numbers. Words below them, or among coordinates, are
+        a mistake in the file: the line is named.
+        """
+        names = self.dialect.names
+        fixed: dict[str, np.dtype] = {names[place]: np.dtype(np.float64) for place in self.dialect.places}
+        fixed |= {name: TEXT for name, dtype in types.items() if dtype == TEXT}
+        frame = self._frame(lines, first, fixed, list(names))
+        return {name: self._wider(name, types[name], frame[name], lines, first) for name in types}
+
+    def _wider(
+        self, name: str, before: np.dtype, column: pd.Series, lines: Sequence[bytes], first: int
+    ) -> np.dtype:
+        present = column.dropna()
+        if before == TEXT or present.empty:
+            return np.dtype(np.float64) if before.kind == "i" else before
+        kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
+        if kind == "i":
+            return np.dtype(np.int64) if before in (EMPTY, np.int64) else before
+        if kind in "uf":
+            return np.dtype(np.float64)
+        if before == EMPTY and not is_number(str(present.iloc[0]).encode()):
+            return TEXT
+        raise self._wrong_cell(lines, first, [name])
+
+    def _frame(
+        self,
+        lines: Sequence[bytes],
+        first: int,
+        types: dict[str, np.dtype],
+        names: list[str],
+    ) -> pd.DataFrame:
+        """The named columns; those without a type get the narrowest that fits."""
+        dialect = self.dialect
+        data = [line for line in lines if is_data(line)]
+        self._check_widths(lines, first, data)
+        text = b"".join(line if line.endswith((b"\n", b"\r")) else line + b"\n" for line in data)
+        # whole numbers cannot be missing, and words never are
+        gaps = [name for name in names if types.get(name) not in (TEXT, np.int64)]
+        try:
+            frame = pd.read_csv(
+                io.BytesIO(text),
+                header=None,
+                names=list(dialect.names),
+                index_col=False,
+                usecols=names,
+                sep=dialect.separator.decode() or r"\s+",
+                decimal=dialect.decimal,
+                dtype=types,
+                keep_default_na=False,
+                na_values=dict.fromkeys(gaps, _MISSING),
+                encoding=dialect.encoding,
+                encoding_errors="backslashreplace",
+                float_precision="round_trip",
+                skip_blank_lines=False,
+                low_memory=False,
+            )
+        except (ValueError, OverflowError) as error:  # a parser's error is a ValueError too
+            numbers = [name for name in types if types[name] != TEXT]
+            raise self._wrong_cell(lines, first, numbers, str(error)) from None
+        if len(frame) != len(data):  # a quote that opens in one line and closes in another
+            number = next((n for n, line in enumerate(lines, first) if line.count(b'"') % 2), first)
+            raise ScanFileError(f"{self.path}, line {number}: a quotation mark opens and does not close.")
+        return frame
+
+    def _check_widths(self, lines: Sequence[bytes], first: int, data: list[bytes]) -> None:
+        separator, width = self.dialect.separator, len(self.dialect.names)
+        if separator:
+            odd = (line for line in data if line.count(separator) != width - 1)
+        else:
+            odd = (line for line in data if len(line.split()) != width)
+        if any(b"\0" in line for line in data) or any(len(split(line, separator)) != width for line in odd):
+            for number, line in enumerate(lines, start=first):
+                if b"\0" in line:
+                    raise ScanFileError(f"{self.path}, line {number}: must be text. Got a zero byte in it.")
+                if is_data(line) and (found := len(split(line, separator))) != width:
+                    raise ScanFileError(
+                        f"{self.path}, line {number}: must have {width} columns as the lines before it. "
+                        f"Got {found} instead."
+                    )
+
+    def _wrong_cell(
+        self, lines: Sequence[bytes], first: int, names: Sequence[str], reason: str = ""
+    ) -> ScanFileError:
+        dialect = self.dialect
+        for number, line in enumerate(lines, start=first):
+            if not is_data(line):
+                continue
+            cells = split(line, dialect.separator)
+            for name in names:
+                cell = cells[dialect.names.index(name)]
+                shown = cell.strip().decode(dialect.encoding, "backslashreplace")
+                decimal = "," if dialect.decimal == "." else "."
+                missing = shown.strip('"') in _MISSING and dialect.names.index(name) not in dialect.places
+                if missing or (is_number(cell) and decimal not in shown):
+                    continue
+                return ScanFileError(
+                    f"{self.path}, line {number}: column {name!r} must hold a number. "
+                    f"Got {shown[:60]!r} instead."
+                )
+        return ScanFileError(
+            f"{self.path}, lines {first} to {first + len(lines) - 1}: cannot be read as columns of numbers "
+            f"({' '.join(reason.split())[:200]})."
+        )

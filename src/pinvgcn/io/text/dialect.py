@@ -1,0 +1,188 @@
+"""What separates the columns of a text scan, whether its decimals are commas, what its columns are called.
+
+The first lines decide. Separators are tried in this order: semicolon, tab, comma, bar, white space; the
+first that makes three columns of numbers wins. Commas come before white space because of ``1, 2, 3``;
+``1,5 2,5 3,5`` fails as comma separated, since ``5 2`` is no number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinvgcn.errors import ScanFileError
+from pinvgcn.io.text.lines import COMMENTS, MARK, is_data
+
+SEPARATORS = (b";", b"\t", b",", b"|", b"")  # the last one: white space
+_NUMBER = re.compile(
+    rb"""\s*"?\s*[+-]?(?:(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?|nan|inf(?:inity)?)\s*"?\s*""",
+    re.IGNORECASE,
+)
+WORD = re.compile(rb'"(?:[^"]|"")*"|\S+')
+_NAMES = (("x", "easting"), ("y", "northing"), ("z", "elevation", "height", "altitude"))
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read a line; columns are counted from 0."""
+
+    separator: bytes
+    decimal: str
+    encoding: str
+    names: tuple[str, ...]
+    places: tuple[int, int, int]  # of x, y, z
+    preamble: int  # lines before the first point, comments and all
+    header: int | None  # the line that names the columns
+    promised: int | None  # points, where the first line counts them (PTS files)
+
+
+def split(line: bytes, separator: bytes) -> list[bytes]:
+    """The cells of a line; quotes protect separators."""
+    line = line.strip(b"\r\n")
+    if not separator:
+        return WORD.findall(line)
+    if b'"' not in line:
+        return line.split(separator)
+    cells, open_quote, start = [], False, 0
+    for at in range(len(line)):
+        if line[at : at + 1] == b'"':
+            open_quote = not open_quote
+        elif line[at : at + 1] == separator and not open_quote:
+            cells.append(line[start:at])
+            start = at + 1
+    return [*cells, line[start:]]
+
+
+def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
+    """The dialect of a file that starts with these lines."""
+    lines = [lines[0].removeprefix(MARK), *lines[1:]] if lines else []
+    data = [number for number, line in enumerate(lines) if is_data(line)]
+    if not data:
+        raise ScanFileError(f"{path} holds no points: its lines are blank or comments.")
+    promised = None
+    if len(data) > 1 and re.fullmatch(rb"\s*\d{1,18}\s*", lines[data[0]]):
+        promised = int(lines[data[0]])
+        data = data[1:]
+    encoding = _encoding(lines)
+    named_otherwise: tuple[int, list[str]] | None = None
+    for separator in SEPARATORS:
+        first = split(lines[data[0]], separator)
+        second = split(lines[data[1]], separator) if len(data) > 1 else []
+        if _are_numbers(first, (0, 1, 2)):
+            header = _comment_header(lines[: data[0]], separator, len(first), encoding)
+            names, places = header[1:] if header else (_unnamed(len(first)), (0, 1, 2))
+            line, start, columns = header[0] if header else None, data[0], len(first)
+        elif len(first) >= 3 and _are_numbers(second, (0, 1, 2)[: len(second)][:1]):
+            names = _unique([_clean(cell, encoding) for cell in first])
+            found = _coordinates(names)
+            if found is None:
+                named_otherwise = named_otherwise or (data[0] + 1, list(names))
+                continue
+            if not _are_numbers(second, found) or len(second) != len(names):
+                continue
+            places, line, start, columns = found, data[0], data[1], len(names)
+        else:
+            continue
+        rows = [split(lines[number], separator) for number in data if number >= start]
+        return Dialect(
+            separator=separator,
+            decimal=_decimal(rows, separator, columns, places),
+            encoding=encoding,
+            names=tuple(names),
+            places=places,
+            preamble=start,
+            header=line,
+            promised=promised,
+        )
+    raise _refusal(path, lines, data, named_otherwise)
+
+
+def _refusal(
+    path: Path, lines: Sequence[bytes], data: list[int], named: tuple[int, list[str]] | None
+) -> ScanFileError:
+    if named is not None:
+        number, names = named
+        return ScanFileError(
+            f"{path}, line {number}: the columns of the coordinates must be called x, y and z. "
+            f"Got {', '.join(names)} instead."
+        )
+    shown = lines[data[0]].strip()[:60].decode("latin-1")
+    shown = "".join(letter if letter.isprintable() else "?" for letter in shown)
+    return ScanFileError(
+        f"{path} is of no known format: LAS, LAZ, PLY and PCD start with marks of their own, and lines of "
+        "text must hold numbers in their first three columns or below a header with x, y and z. "
+        f"Got {shown!r} in line {data[0] + 1} instead."
+    )
+
+
+def _encoding(lines: Sequence[bytes]) -> str:
+    try:
+        b"".join(lines).decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def is_number(cell: bytes) -> bool:
+    """With a point or a comma before the decimals."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _are_numbers(cells: list[bytes], places: tuple[int, ...]) -> bool:
+    return len(cells) > max(places, default=len(cells)) and all(is_number(cells[place]) for place in places)
+
+
+def _decimal(rows: list[list[bytes]], separator: bytes, columns: int, places: tuple[int, ...]) -> str:
+    if separator == b",":
+        return "."
+    cells = [row[place] for row in rows if len(row) == columns for place in places]
+    return "," if any(b"," in cell for cell in cells) else "."
+
+
+def _comment_header(
+    before: Sequence[bytes], separator: bytes, columns: int, encoding: str
+) -> tuple[int, tuple[str, ...], tuple[int, int, int]] | None:
+    """The last comment that names as many columns as there are, x, y and z among them."""
+    for number in reversed(range(len(before))):
+        text = before[number].strip()
+        for mark in COMMENTS:
+            text = text.removeprefix(mark)
+        for way in (separator, *SEPARATORS):
+            names = _unique([_clean(cell, encoding) for cell in split(text, way)])
+            places = _coordinates(names)
+            if len(names) == columns and places is not None:
+                return number, names, places
+    return None
+
+
+def _clean(cell: bytes, encoding: str) -> str:
+    text = cell.strip().decode(encoding, "backslashreplace")
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def _coordinates(names: Sequence[str]) -> tuple[int, int, int] | None:
+    """Where x, y and z stand; also by their names on maps."""
+    lowered = [name.lower() for name in names]
+    places = [next((lowered.index(name) for name in choices if name in lowered), None) for choices in _NAMES]
+    x, y, z = places
+    return None if x is None or y is None or z is None else (x, y, z)
+
+
+def _unnamed(count: int) -> tuple[str, ...]:
+    return ("x", "y", "z", *(f"column_{number}" for number in range(4, count + 1)))
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Columns without a name get one, and those that share one a number."""
+    unique: list[str] = []
+    for number, name in enumerate(names, start=1):
+        plain = name or f"column_{number}"
+        candidate, copies = plain, 2
+        while candidate in unique:
+            candidate, copies = f"{plain}_{copies}", copies + 1
+        unique.append(candidate)
+    return tuple(unique)

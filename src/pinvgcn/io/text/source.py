@@ -1,0 +1,106 @@
+"""Reading XYZ, CSV and TSV scans."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pinvgcn.errors import ScanFileError
+from pinvgcn.io.failures import reading
+from pinvgcn.io.scan import PIECE, Piece, ScanSource
+from pinvgcn.io.scan_writer import ScanWriter
+from pinvgcn.io.text.cells import EMPTY, Cells
+from pinvgcn.io.text.dialect import Dialect, detect
+from pinvgcn.io.text.lines import Lines, is_data, open_text
+
+_SAMPLE = 1000  # lines that decide the dialect
+
+
+class TextSource(ScanSource):
+    """A text scan. Its points are counted, and its columns' types found, in one pass on first use."""
+
+    format = "text"
+
+    def __init__(self, path: Path, *, packed: bool) -> None:
+        super().__init__(path)
+        self.packed = packed
+        with reading(path), open_text(path, packed) as file:
+            self.dialect: Dialect = detect(path, Lines(file, path).skip(_SAMPLE))
+        self.cells = Cells(path, self.dialect)
+        self._pass  # noqa: B018  what is wrong with the file is said when it is opened
+
+    @property
+    def count(self) -> int:
+        return self._pass[0]
+
+    @property
+    def fields(self) -> dict[str, np.dtype]:
+        return dict(self._pass[1])
+
+    @functools.cached_property
+    def _pass(self) -> tuple[int, dict[str, np.dtype]]:
+        """The number of points, and the types of the columns beside the coordinates."""
+        places = self.dialect.places
+        types = {name: EMPTY for at, name in enumerate(self.dialect.names) if at not in places}
+        count = 0
+        with reading(self.path), open_text(self.path, self.packed) as file:
+            lines = Lines(file, self.path)
+            lines.skip(self.dialect.preamble)
+            while True:
+                first = lines.number + 1
+                taken, found = lines.take(PIECE // 4)
+                if not taken:
+                    break
+                count += found
+                if found:
+                    types = self.cells.types(taken, first, types)
+        if count == 0:
+            raise ScanFileError(f"{self.path} holds no points.")
+        if self.dialect.promised not in (None, count):
+            raise ScanFileError(
+                f"{self.path} is truncated or damaged: its first line promises {self.dialect.promised:,} "
+                f"points. Got {count:,} instead."
+            )
+        return count, {name: np.dtype(float) if dtype == EMPTY else dtype for name, dtype in types.items()}
+
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+        axes = [self.dialect.names[place] for place in self.dialect.places]
+        types = {**dict.fromkeys(axes, np.dtype(np.float64)), **{name: self.fields[name] for name in names}}
+        start = 0
+        with open_text(self.path, self.packed) as file:
+            lines = Lines(file, self.path)
+            lines.skip(self.dialect.preamble)
+            while True:
+                first = lines.number + 1
+                taken, found = lines.take(size)
+                if not found:
+                    return
+                columns = self.cells.columns(taken, first, types)
+                points = np.stack([columns[axis] for axis in axes], axis=1)  # (k, 3)
+                yield Piece(start, points, {name: columns[name] for name in names})
+                start += found
+
+    def _place(self, point: int) -> str:
+        with reading(self.path), open_text(self.path, self.packed) as file:
+            lines = Lines(file, self.path)
+            lines.skip(self.dialect.preamble)
+            while True:
+                taken, found = lines.take(min(point + 1, PIECE))
+                if found > point or not found:
+                    assert not taken or is_data(taken[-1])
+                    return f"line {lines.number}"
+                point -= found
+
+    def check_values(self, name: str, values: npt.ArrayLike) -> None:
+        """Text holds whatever there is."""
+
+    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+        if format != "text":
+            return None
+        from pinvgcn.io.text.writer import TextWriter
+
+        return TextWriter(self, out, columns)
