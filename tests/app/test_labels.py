@@ -134,9 +134,12 @@ def test_what_cannot_be_done_changes_nothing(wrong: dict, message: str) -> None:
 def test_a_journal_of_another_scan_is_refused(tmp_path) -> None:
     path = tmp_path / "s.jsonl"
     Journal(path, scan="a.las", count=5, digest="x").close()
-    with pytest.raises(DataError, match="made for 'a.las' with 5 points, and this one has 6"):
+    with pytest.raises(DataError, match=r"made for 'a\.las' with 5 points, and this one has 6"):
         Journal(path, scan="b.las", count=6, digest="y")
-    with Journal(path, scan="a.las", count=5, digest="x"), pytest.raises(DataError, match="is open in another"):
+    with (
+        Journal(path, scan="a.las", count=5, digest="x"),
+        pytest.raises(DataError, match="is open in another"),
+    ):
         Journal(path, scan="a.las", count=5, digest="x")
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     with pytest.raises(DataError, match="line 2, must be a JSON object"):

@@ -53,7 +53,7 @@ def test_nothing_is_picked_beside_the_cloud_or_behind_the_camera() -> None:
 @settings(max_examples=40, deadline=None)
 def test_a_click_on_a_lone_point_finds_it(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    points = rng.uniform(-1, 1, (50, 3)) + [0, 5, 0]
+    points = rng.uniform(-1, 1, (50, 3)) + np.array([0, 5, 0])
     angles = points / np.linalg.norm(points, axis=1, keepdims=True)
     apart = (angles @ angles.T - 2 * np.eye(50)).max(axis=1) < np.cos(0.02)
     for row in np.flatnonzero(apart):

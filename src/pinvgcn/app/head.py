@@ -107,7 +107,7 @@ class Head:
         average = self.surroundings.around
         proba = average @ softmax(cold * scores, axis=1)
         proba /= proba.sum(axis=1, keepdims=True)
-        # where a class could change its mind: a small lead of the best over the second, over what is uncertain
+        # where the answer may change: a small lead of the best class over the second, large uncertainty
         ordered = np.partition(average @ scores, -2, axis=1)
         lead = average @ (average @ (ordered[:, -1] - ordered[:, -2]))
         free = self._candidates[~np.isin(self._candidates, points)]

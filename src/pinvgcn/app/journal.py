@@ -1,7 +1,7 @@
 """Every action in a file beside the scan, written before it is shown: nothing is lost.
 
-One JSON object a line. The first says which scan it belongs to, the others are actions of a LabelBook in their
-order, so that reading the file is doing them again.
+One JSON object a line. The first says which scan it belongs to, the others are actions of a LabelBook in
+their order, so that reading the file is doing them again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Journal:
         self.book = LabelBook(count)
         self.dropped = 0  # bytes of a last line without an end
         new = not self.path.exists() or self.path.stat().st_size == 0
-        self._file = open(self.path, "a+b")
+        self._file = open(self.path, "a+b")  # noqa: SIM115 - open as long as this object is
         try:
             self._lock()
             head = {"format": FORMAT, "scan": scan, "points": count, "digest": digest}
@@ -77,13 +77,14 @@ class Journal:
         found = self._read(lines[0], 1)
         if found.get("format") != FORMAT:
             raise DataError(
-                f"{self.path} must be a session file of format {FORMAT}. Got {found.get('format')!r} instead; "
-                "name another with --session."
+                f"{self.path} must be a session file of format {FORMAT}. Got {found.get('format')!r} "
+                "instead; name another with --session."
             )
         if (found.get("points"), found.get("digest")) != (head["points"], head["digest"]):
             raise DataError(
                 f"{self.path} must belong to this scan. It was made for {found.get('scan')!r} with "
-                f"{found.get('points')} points, and this one has {head['points']}; name another with --session."
+                f"{found.get('points')} points, and this one has {head['points']}; name another with "
+                "--session."
             )
         for number, line in enumerate(lines[1:], start=2):
             try:

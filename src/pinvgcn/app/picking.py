@@ -41,9 +41,7 @@ class Camera:
         return cls(position, np.stack([right, np.cross(forward, right), forward], axis=1), fov, aspect)
 
 
-def pick(
-    points: np.ndarray, origin: np.ndarray, direction: np.ndarray, *, radius: float = 0.0
-) -> int | None:
+def pick(points: np.ndarray, origin: np.ndarray, direction: np.ndarray, *, radius: float = 0.0) -> int | None:
     """The visible point nearest to the ray, or None where the ray meets nothing.
 
     A point is hit where the ray passes within ``NEAR_RAY`` radians of it, or within the ``radius`` with which

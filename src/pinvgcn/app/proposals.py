@@ -12,8 +12,8 @@ ALIKE = 0.5  # of k(x, x): points whose kernel is larger would teach the same
 def proposals(reply: Reply, around: Surroundings, *, count: int = 5) -> np.ndarray:
     """The points whose label would help most, best first: (count,) or fewer.
 
-    The best has the largest doubt; the next is the largest of those that are not like the ones before, so that
-    proposals are spread over the scan and over its shapes.
+    The best has the largest doubt; the next is the largest of those that are not like the ones before, so
+    that proposals are spread over the scan and over its shapes.
     """
     order = np.argsort(-reply.doubt, kind="stable")
     left = reply.candidates[order]

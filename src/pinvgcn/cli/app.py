@@ -11,6 +11,7 @@ import typer
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
+from pinvgcn.cli.label import label
 from pinvgcn.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ def _root(
 
 
 app.command()(demo)
+app.command()(label)
 app.command()(reproduce)
 app.command()(datasets)
 
