@@ -117,6 +117,8 @@ def test_a_person_labels_a_street(
     until(lambda: person.says("▶ Erase"), what="erasing")
     person.click(first)
     until(lambda: labels(scan)[-1]["do"] == "erase", what="erase")
+    left = before - 1
+    until(lambda: person.says(f"{left} of 6,000 points labelled"), what="erase on the page")
 
     # a crash, and the same command again: two tabs, one state
     kept = scan.with_name(scan.name + ".pinvgcn-labels.jsonl").read_text()
@@ -124,7 +126,7 @@ def test_a_person_labels_a_street(
     again = served(*start)
     one, two = Person(tab(again.address), street.X), Person(tab(again.address), street.X)
     for person in (one, two):
-        until(lambda person=person: person.says("agree with the reference"), what="after a crash")
+        until(lambda person=person: person.says(f"{left} of 6,000 points"), what="after a crash")
     assert scan.with_name(scan.name + ".pinvgcn-labels.jsonl").read_text() == kept
     one.page.keyboard.press("z")
     until(lambda: two.says(f"{before} of 6,000 points labelled"), what="what one tab does, the other shows")
