@@ -207,6 +207,29 @@ def test_loading_leaves_the_generators_alone(tmp_path):
     np.testing.assert_array_equal(states[1], np.random.get_state()[1])  # noqa: NPY002
 
 
+def test_what_is_told_about_a_model_is_kept(tmp_path):
+    path = tmp_path / "model.safetensors"
+    model = quick().fit(X, FEW)
+    assert model.about_ is None
+    model.save(path)
+    assert PinvGCNClassifier.load(path).about_ is None
+    about = {"file": "höhe.las", "columns": ["x", 2, 0.5, None], "nested": {"count": np.int64(3)}}
+    model.save(path, about=about)
+    loaded = PinvGCNClassifier.load(path)
+    assert loaded.about_ == {"file": "höhe.las", "columns": ["x", 2, 0.5, None], "nested": {"count": 3}}
+    loaded.save(path)  # says nothing new: what was known stays
+    assert PinvGCNClassifier.load(path).about_ == loaded.about_
+    assert loaded.fit(X, FEW).about_ is None  # another model
+    assert PinvGCNClassifier.load(TestFilesOfFormat1.FILES / "points-2.safetensors").about_ is None
+
+
+@pytest.mark.parametrize("about", ["words", {1: "x"}, {"x": object()}], ids=str)
+def test_about_must_be_plain(about, tmp_path):
+    with pytest.raises(ParameterError, match="about"):
+        quick().fit(X, FEW).save(tmp_path / "model.safetensors", about=about)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_file_is_plain_safetensors(tmp_path):
     path = tmp_path / "model.safetensors"
     fitted("frame")[0].save(str(path))

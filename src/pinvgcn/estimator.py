@@ -137,6 +137,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         The loss of each of its epochs, and how many there were.
     timings_ : dict
         Seconds for "graph", "spectrum" and "training".
+    about_ : dict or None
+        What was told ``about`` the model when it was saved.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: np.ndarray
     network_: PinvGCN
+    about_: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -258,7 +261,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(
-        self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None, shapes: Any = None
     ) -> PinvGCNClassifier:
         """Fit to the labelled rows and classify all.
 
@@ -272,12 +275,16 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             More features of each row, beside its coordinates or values.
         sample_weight : (n,) array, optional
             Importance of the labelled rows in training.
+        shapes : (n, f) array, optional
+            "gaussian": the ``local_geometry`` of the rows within a larger cloud of which they are a part,
+            instead of that among themselves. The whole cloud is then classified with ``among="own"``.
         """
         self._training_settings()
         seed = self._seed()
-        kept = self._kept_for(X, features)
+        beside = features if shapes is None else (features, shapes)
+        kept = self._kept_for(X, beside)
         started = time.perf_counter()
-        nodes = self._nodes_for(X) if kept is None else kept.nodes
+        nodes = self._nodes_for(X, shapes) if kept is None else kept.nodes
         made = time.perf_counter() - started
         labels = self._labels(y, nodes, sample_weight)
         if kept is None and isinstance(nodes, CloudNodes) and self._by_labels:
@@ -286,7 +293,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         prepared = self._prepare(nodes, features, made) if kept is None else kept
         self._learn(prepared, labels, seed, warm=kept is not None)
         if self.warm_start and kept is None:
-            self._kept = self._fingerprint(X, features), prepared
+            self._kept = self._fingerprint(X, beside), prepared
         return self
 
     def predict_proba(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
@@ -382,7 +389,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             ) from None
         return device
 
-    def _nodes_for(self, X: Any) -> Nodes:
+    def _nodes_for(self, X: Any, shapes: Any = None) -> Nodes:
         nodes = nodes_of(
             X,
             self.graph,
@@ -392,6 +399,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             bins=self.bins,
             missing=self.missing,
             min_size=self.min_size,
+            shapes=shapes,
         )
         self._remember_columns(X)
         return nodes
@@ -488,6 +496,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.loss_curve_ = members[0].losses
         self.n_iter_ = len(self.loss_curve_)
         self.timings_ = seconds
+        self.about_ = None
         self._nodes = prepared.nodes
         self._scaling = prepared.scaling
         self._outcome = outcome
@@ -575,10 +584,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         except (TypeError, ValueError) as error:
             raise ColumnError(" ".join(str(error).split())) from None
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a safetensors file (docs/file-format.md)."""
+    def save(self, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to a safetensors file (docs/file-format.md).
+
+        ``about`` is kept with it as JSON, and is ``about_`` of the model that ``load`` returns: where data
+        came from, which columns were used. None keeps the ``about_`` of a model that was loaded.
+        """
         check_is_fitted(self, "classes_")
-        save_tensors(path, "model", *model_state(self))
+        save_tensors(path, "model", *model_state(self, self.about_ if about is None else about))
 
     @classmethod
     def load(cls, path: str | Path) -> PinvGCNClassifier:

@@ -31,8 +31,11 @@ BEFORE_FORMAT_3 = {
 }  # what models were without them
 
 
-def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """All that ``restore_model`` needs: a description for JSON, and arrays."""
+def model_state(
+    model: Any, about: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """All that ``restore_model`` needs, and what is told ``about`` the model: a description for JSON, and
+    arrays."""
     spectrum, arrays = model.spectrum_.state()
     arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
     for number, member in enumerate(model._members):
@@ -80,6 +83,7 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "neighbours": outcome.neighbours,
         "sigma": getattr(model, "sigma_", None),
         "timings": model.timings_,
+        "about": _as_about(about),
     }
     return description, arrays
 
@@ -125,6 +129,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     model.loss_curve_ = model._members[0].losses
     model.n_iter_ = len(model.loss_curve_)
     model.timings_ = description["timings"]
+    model.about_ = description.get("about")
     if description.get("sigma") is not None:
         model.sigma_ = description["sigma"]
 
@@ -155,6 +160,16 @@ def _restore_member(model: Any, depth: int, arrays: dict[str, np.ndarray], prefi
     network.eval()
     losses = [] if prefix else arrays["loss_curve"].tolist()  # the first one's are kept
     return Member(network, layers, losses)
+
+
+def _as_about(about: Any) -> dict[str, Any] | None:
+    """What is told about a model, if JSON gives back the same."""
+    if about is None:
+        return None
+    kept = _plain("about", about) if isinstance(about, dict) else None
+    if kept is None or set(kept) != set(about):
+        raise ParameterError(f"about must be a dict with text as keys, or None. Got {about!r} instead.")
+    return kept
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -17,12 +17,13 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
-from pinvgcn.features import local_geometry
+from pinvgcn.features import geometry_names, local_geometry
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 SCAN = 2_000  # points in space, from which on neighbourhoods of up to 300 are local
+ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not below itself
 FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
 
 
@@ -49,13 +50,25 @@ class CloudNodes(Nodes):
 
     kind = "gaussian"
 
-    def __init__(self, X: Any, *, sigma: float | str, loops: float, geometry: bool | str = False) -> None:
+    def __init__(
+        self,
+        X: Any,
+        *,
+        sigma: float | str,
+        loops: float,
+        geometry: bool | str = False,
+        shapes: Any = None,
+    ) -> None:
         points = as_points(X, "X")
         self.graph = GaussianGraph(points, sigma, loops=loops)
         self.points = points
         self.coordinates = points.shape[1]
-        self.geometry = _with_geometry(geometry, points)
-        self.features = self._features(points, points)
+        self.geometry = _with_geometry(geometry if shapes is None else True, points)
+        self.features = (
+            self._features(points, points)
+            if shapes is None
+            else np.hstack([points, _given_shapes(shapes, len(points))])
+        )
 
     def with_sigma(self, sigma: float) -> CloudNodes:
         """The same points, joined over another distance."""
@@ -110,6 +123,41 @@ def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
     grown = np.abs(V).max(axis=1) > FAR * largest
     lost = np.linalg.norm(V[:, :k], axis=1) < smallest / FAR
     return int((grown | lost).sum())
+
+
+def outside(V: np.ndarray, spectrum: Spectrum) -> np.ndarray:
+    """Which points with basis values V (m, k + r) the training cloud does not support: their degree is below
+    the smallest there, or an eigenvector is far beyond what it is there. A mask (m,)."""
+    k = spectrum.null_vectors.shape[1]
+    largest = np.abs(spectrum.vectors).max() if spectrum.rank else np.inf
+    smallest = np.linalg.norm(spectrum.null_vectors, axis=1).min()
+    grown = np.abs(V).max(axis=1) > FAR * largest
+    lost = np.linalg.norm(V[:, :k], axis=1) < smallest * (1 - ROUNDING)
+    mask: np.ndarray = grown | lost
+    return mask
+
+
+class PlacedNodes(CloudNodes):
+    """Points whose basis values and local shapes are known: ``place`` computes nothing."""
+
+    def __init__(self, nodes: CloudNodes, V: np.ndarray, shapes: np.ndarray | None) -> None:
+        self.graph, self.points, self.geometry = None, nodes.points, nodes.geometry
+        self.V, self.shapes = V, shapes
+
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        return Basis(self.V), X if self.shapes is None else np.hstack([X, self.shapes])
+
+
+def _given_shapes(shapes: Any, n: int) -> np.ndarray:
+    """Local shapes that were computed elsewhere, one row a point."""
+    given = as_matrix(shapes, "shapes")
+    check_rows(given, n, "shapes", "rows of X")
+    names = geometry_names()
+    if given.shape[1] != len(names):
+        raise DataError(
+            f"shapes must have the {len(names)} columns of local_geometry. Got {given.shape[1]} instead."
+        )
+    return given
 
 
 class TableNodes(Nodes):
@@ -196,12 +244,18 @@ def nodes_of(
     bins: int,
     missing: str,
     min_size: int,
+    shapes: Any = None,
 ) -> Nodes:
     """The nodes that X stands for, by the ``graph`` argument of the classifier."""
+    if shapes is not None and not (isinstance(graph, str) and graph == "gaussian"):
+        raise ParameterError(
+            "shapes must be None but for graph='gaussian': only points have local shapes. "
+            f"Got graph={graph!r}."
+        )
     if isinstance(graph, Graph):
         return GraphNodes(graph, X)
     if isinstance(graph, str) and graph == "gaussian":
-        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry)
+        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes)
     if isinstance(graph, str) and graph == "categorical":
         return TableNodes(X, bins=bins, missing=missing, min_size=min_size)
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")

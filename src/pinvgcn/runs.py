@@ -23,7 +23,7 @@ class SharedRows:
     ``warm_start`` have no place here.
     """
 
-    def __init__(self, model: PinvGCNClassifier, X: Any, *, features: Any = None) -> None:
+    def __init__(self, model: PinvGCNClassifier, X: Any, *, features: Any = None, shapes: Any = None) -> None:
         model._training_settings()
         if model._by_labels:
             raise ParameterError(
@@ -33,7 +33,7 @@ class SharedRows:
         self.X = X
         started = time.perf_counter()
         first = type(model)(**self.settings)
-        nodes = first._nodes_for(X)
+        nodes = first._nodes_for(X, shapes)
         self.prepared: Prepared = first._prepare(nodes, features, time.perf_counter() - started)
         self._model = type(model)
 

@@ -6,18 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from browser_window import HEIGHT, WIDTH
 
 from pinvgcn.datasets import generate_street
 
 POINTS = 6_000
-WIDTH, HEIGHT = 1280, 800
 
 
 @pytest.fixture(scope="session")
@@ -108,11 +107,3 @@ def tab(chromium: Any) -> Iterator[Callable[[str], Any]]:
     yield open_tab
     for page in pages:
         page.close()
-
-
-def until(true: Callable[[], bool], *, seconds: float = 60.0, what: str = "") -> None:
-    """Waits."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"waited {seconds:g} s in vain: {what}"
-        time.sleep(0.05)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser_window import HEIGHT, WIDTH, until
 
 from pinvgcn.app.picking import Camera
-
-from conftest import HEIGHT, WIDTH, until
 
 
 class Person:

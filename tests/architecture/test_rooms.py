@@ -33,6 +33,7 @@ ROOMS = (
     "model_file",
     "estimator",
     "runs",
+    "scans",
     "experiments",
     "app",
     "cli",

@@ -12,7 +12,11 @@ from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
 from pinvgcn.cli.label import label
+from pinvgcn.cli.predict import EXAMPLES as PREDICT
+from pinvgcn.cli.predict import predict
 from pinvgcn.cli.reproduce import reproduce
+from pinvgcn.cli.segment import EXAMPLES as SEGMENT
+from pinvgcn.cli.segment import segment
 
 app = typer.Typer(
     name="pinvgcn",
@@ -49,6 +53,8 @@ def _root(
 
 app.command()(demo)
 app.command()(label)
+app.command(epilog=SEGMENT)(segment)
+app.command(epilog=PREDICT)(predict)
 app.command()(reproduce)
 app.command()(datasets)
 

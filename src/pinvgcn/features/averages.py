@@ -22,6 +22,13 @@ def local_average(points: Any, values: Any, *, cloud: Any = None, neighbours: in
     are those of `local_geometry` (`docs/maths.md`, 7.1): points at the k-th distance share what the nearer
     ones leave of k, so that no order of the points enters. A cloud of fewer than k points is averaged whole.
     """
+    return average_and_reach(points, values, cloud=cloud, neighbours=neighbours)[0]
+
+
+def average_and_reach(
+    points: Any, values: Any, *, cloud: Any = None, neighbours: int = 10
+) -> tuple[np.ndarray, np.ndarray]:
+    """`local_average` (n, c), and the distance (n,) to the k-th point, infinite where there are fewer."""
     k = check_count("neighbours", neighbours)
     here = as_points(points, "points")
     among = here if cloud is None else as_points(cloud, "cloud")
@@ -37,6 +44,7 @@ def local_average(points: Any, values: Any, *, cloud: Any = None, neighbours: in
     at_places = np.stack([np.bincount(inverse, column) for column in known.T], axis=1) / counts[:, None]
     near = Places(places, counts, (k,))
     result = np.empty((len(here), known.shape[1]))
+    reach = np.full(len(here), np.inf)
 
     def fill(start: int) -> None:
         chunk = slice(start, start + CHUNK)
@@ -44,7 +52,9 @@ def local_average(points: Any, values: Any, *, cloud: Any = None, neighbours: in
         for rows, index, distance, r in near.nearest(here[chunk]):
             w = near.weights(index, distance, r[:, 0], size) / size
             out[rows] = np.einsum("mr,mrc->mc", w, at_places[index])
+            if size == k:
+                reach[start + rows] = r[:, 0]
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(fill, range(0, len(here), CHUNK)))  # the list raises what a thread raised
-    return result
+    return result, reach

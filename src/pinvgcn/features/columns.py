@@ -23,12 +23,13 @@ class Columns:
         self.high = np.maximum.reduceat(cloud[order, 2], starts)
         self.places = Places(plan, counts, sizes)
 
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
-        """(m, sizes · 2): NAMES for each size, at ``queries`` (m, 3)."""
+    def __call__(self, queries: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        """(m, sizes · 2): NAMES for each size, at ``queries`` (m, 3); ``reach`` (m,) is set to r."""
         result = np.empty((len(queries), len(self.places.sizes), len(NAMES)))
         for rows, index, distance, r in self.places.nearest(queries[:, :2]):
             low = np.minimum.accumulate(self.low[index], axis=1)
             high = np.maximum.accumulate(self.high[index], axis=1)
+            reach[rows] = r[:, -1]
             z = queries[rows, 2]
             for s, radius in enumerate(r.T):
                 last = (distance <= radius[:, None] * (1 + TIE)).sum(axis=1)[:, None] - 1

@@ -58,6 +58,22 @@ def local_geometry(
     the same features with ``cloud=training points`` as it had in training. A cloud of fewer than k points is
     one neighbourhood. `geometry_names` names the columns.
     """
+    return geometry_and_reach(points, cloud, neighbours=neighbours, columns=columns, up=up)[0]
+
+
+def geometry_and_reach(
+    points: Any,
+    cloud: Any = None,
+    *,
+    neighbours: Sequence[int] = (10, 40, 150),
+    columns: Sequence[int] = (50, 300),
+    up: int = 2,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`local_geometry` (n, f), and how far away from each point it has looked: in space and in plan (n, 2).
+
+    Points that are farther, in space and in plan, change nothing. The reach is infinite where the cloud has
+    fewer points than were to be found.
+    """
     neighbours, columns = _sizes(neighbours, columns)
     if isinstance(up, bool) or not isinstance(up, numbers.Integral) or up not in (0, 1, 2):
         raise ParameterError(f"up must be the column that holds the height, 0, 1 or 2. Got {up!r} instead.")
@@ -71,14 +87,21 @@ def local_geometry(
     if columns:
         parts.append(in_plan.Columns(among, columns))
     X = np.empty((len(where), len(geometry_names(neighbours=neighbours, columns=columns))))
+    reach = np.zeros((2, len(where)))  # one row a part
 
     def fill(start: int) -> None:
         chunk = slice(start, start + CHUNK)
-        np.concatenate([part(where[chunk]) for part in parts], axis=1, out=X[chunk])
+        found = [part(where[chunk], far[chunk]) for part, far in zip(parts, reach, strict=False)]
+        np.concatenate(found, axis=1, out=X[chunk])
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(fill, range(0, len(where), CHUNK)))  # the list raises what a thread raised
-    return X[inverse]
+    if not neighbours:
+        reach = reach[::-1]
+    for far, sizes in zip(reach, (neighbours, columns), strict=True):
+        if sizes and len(among) < sizes[-1]:
+            far[:] = np.inf
+    return X[inverse], reach.T[inverse]
 
 
 def geometry_names(

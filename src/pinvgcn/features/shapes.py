@@ -31,8 +31,8 @@ class Shapes:
         self.axes = [axis.copy() for axis in self.cloud.T]
         self.places = Places(self.cloud, counts, sizes)
 
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
-        """(m, sizes · 9): NAMES for each size, at ``queries`` (m, 3)."""
+    def __call__(self, queries: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        """(m, sizes · 9): NAMES for each size, at ``queries`` (m, 3); ``reach`` (m,) is set to r."""
         sizes = self.places.sizes
         result = np.empty((len(queries), len(sizes), len(NAMES)))
         for rows, index, distance, r in self.places.nearest(queries):
@@ -48,6 +48,7 @@ class Shapes:
                     C[:, s], low[:, s], high[:, s] = moments(offset[:, :, :k])
                 w = self.places.weights(index[tied], distance[tied], r[tied, s], k)
                 C[tied, s], low[tied, s], high[tied, s] = moments(offset[:, tied], w)
+            reach[rows] = r[:, -1]
             rise = queries[rows, 2] - base[:, 2]
             spacing = r * np.cbrt(4 / 3 * np.pi / sizes)
             result[rows] = np.stack([*ratios(C), spacing, rise[:, None] - low, high - low], axis=2)

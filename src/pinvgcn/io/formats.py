@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
+from pinvgcn.io.pcd.header import looks_like_pcd
 from pinvgcn.io.scan import ScanSource
 
 _HEAD = 4096  # bytes that are looked at
@@ -45,6 +46,14 @@ def _open(path: Path, head: bytes) -> ScanSource:
         from pinvgcn.io.las import LasSource
 
         return LasSource(path)
+    if head.split(maxsplit=1)[:1] == [b"ply"] and head.startswith(b"ply"):
+        from pinvgcn.io.ply import PlySource
+
+        return PlySource(path)
+    if looks_like_pcd(head):
+        from pinvgcn.io.pcd import PcdSource
+
+        return PcdSource(path)
     packed = head.startswith(b"\x1f\x8b")
     if packed:
         head = _unpacked(path)

@@ -63,6 +63,19 @@ class KernelExtension(Extension):
 
     def __call__(self, nodes: Any) -> np.ndarray:
         points = as_points(nodes, "new points")
+        result, alone = self.where_joined(points)
+        if alone.any():
+            first = points[int(np.flatnonzero(alone)[0])]
+            raise DataError(
+                f"{int(alone.sum())} of {len(points)} points are too far from all training points to be "
+                f"joined to them (first: {np.array2string(first, precision=6)}). "
+                "Remove them, or fit with a larger sigma or with points near them."
+            )
+        return result
+
+    def where_joined(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The k + r vectors (m, k + r), and which points are joined to no training point: there they mean
+        nothing. A mask (m,)."""
         dimension = self.kernel.dimension
         if points.shape[1] != dimension:
             raise DataError(
@@ -74,14 +87,7 @@ class KernelExtension(Extension):
         for rows in ranges(len(points), CHUNK):
             result[rows] = self.functions(points[rows], alone[rows]) @ self.transform
             alone[rows] |= ~self.kernel.inside(points[rows])
-        if alone.any():
-            first = points[int(np.flatnonzero(alone)[0])]
-            raise DataError(
-                f"{int(alone.sum())} of {len(points)} points are too far from all training points to be "
-                f"joined to them (first: {np.array2string(first, precision=6)}). "
-                "Remove them, or fit with a larger sigma or with points near them."
-            )
-        return result
+        return result, alone
 
     def functions(self, points: np.ndarray, alone: np.ndarray | None = None) -> np.ndarray:
         """E(x), before T: (m, 1 + q). ``alone`` is set where a point has no degree to speak of."""

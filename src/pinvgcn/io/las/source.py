@@ -124,8 +124,10 @@ class LasSource(ScanSource):
             return  # an extra dimension takes the type of what replaces it
         if info.is_scaled:
             given, dtype = np.round((given - info.offsets[index]) / info.scales[index]), info.dtype.base
-        elif info.dtype is None or dtype.kind in "ui":
+        elif info.dtype is None:  # some bits of a byte
             self._check_range(name, given, int(info.min), int(info.max))
+        elif dtype.kind in "ui":
+            self._check_range(name, given, np.iinfo(dtype).min, np.iinfo(dtype).max)
         exact_cast(name, given, dtype, f"the field {name!r} of {self.path}")
 
     def _check_range(self, name: str, given: np.ndarray, smallest: int, largest: int) -> None:

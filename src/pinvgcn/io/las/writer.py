@@ -8,11 +8,13 @@ and the positions behind it move, and nothing else does.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
 from pinvgcn.io.las.extra_bytes import Slot, column_type, slots_of, with_columns, with_descriptions
 from pinvgcn.io.las.layout import (
@@ -32,6 +34,9 @@ from pinvgcn.io.scan_writer import ScanWriter, copy_bytes
 if TYPE_CHECKING:
     import lazrs
 
+# The compressor loses references to waveforms (formats 9, 10), or writes them in a way that LASzip does
+# not read (4, 5). Reading them is right.
+_WAVEFORMS = (4, 5, 9, 10)
 # An octree over the packed points (COPC): the copy packs them anew, so the index would point nowhere.
 _INDEX = "copc"
 
@@ -46,6 +51,11 @@ class LasWriter(ScanWriter):
     ) -> None:
         super().__init__(source, out, columns)
         self.compressed = compressed
+        if compressed and source.layout.point_format in _WAVEFORMS:
+            raise ScanFileError(
+                f"{source.path} has point format {source.layout.point_format}, with waveforms, which can be "
+                f"written as LAS only. Got {out.name}; give the output a name that ends in .las."
+            )
         # what keeps its place and type is changed there; the rest becomes extra bytes of its own
         self.added = {
             name: column_type(name, dtype) for name, dtype in columns.items() if not source.holds(name, dtype)
@@ -101,11 +111,12 @@ class LasWriter(ScanWriter):
         struct.pack_into("<H", header, AT_LENGTH, self._length)
         stream.write(header + records + layout.gap)
         self._to = stream
+        self._watched = _Watched(stream)
         if self.compressed:
             import lazrs
 
             stream.flush()
-            self._compressor = lazrs.ParLasZipCompressor(stream, self._vlr)
+            self._compressor = lazrs.ParLasZipCompressor(self._watched, self._vlr)
         with reading(self.source.path):
             self._reader = self.source.open()
 
@@ -128,7 +139,8 @@ class LasWriter(ScanWriter):
         if self._compressor is None:
             self._to.write(raw.data)
         else:
-            self._compressor.compress_many(raw.reshape(-1))
+            with self._watched:
+                self._compressor.compress_many(raw.reshape(-1))
 
     def _bytes(self, slot: Slot, raw: np.ndarray, values: dict[str, np.ndarray]) -> np.ndarray:
         if slot.column is None:
@@ -138,7 +150,8 @@ class LasWriter(ScanWriter):
 
     def _end(self) -> None:
         if self._compressor is not None:
-            self._compressor.done()
+            with self._watched:
+                self._compressor.done()
             self._compressor = None
         self._to.seek(0, 2)
         layout, end = self.source.layout, self._to.tell()
@@ -173,6 +186,40 @@ class LasWriter(ScanWriter):
         if self._reader is not None:
             self._reader.close()
         self._reader = None
+
+
+class _Watched:
+    """The stream as the compressor sees it, which would keep to itself why a write failed."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        return self._tried(self._stream.write, data)
+
+    def seek(self, *place: int) -> int:
+        return self._tried(self._stream.seek, *place)
+
+    def tell(self) -> int:
+        return self._tried(self._stream.tell)
+
+    def flush(self) -> None:
+        self._tried(self._stream.flush)
+
+    def _tried(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return method(*arguments)
+        except OSError as error:
+            self._error = self._error or error
+            raise
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and self._error is not None:
+            raise self._error from None
 
 
 def _same_way(old: bytes, fresh: bytes) -> bool:

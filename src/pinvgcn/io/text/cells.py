@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,10 @@ from pinvgcn.io.text.dialect import Dialect, is_number, split
 from pinvgcn.io.text.lines import is_data
 
 EMPTY, TEXT = np.dtype("V1"), np.dtype(object)  # a column without any value yet; a column of words
+# digits give the nearest number: older versions of pandas have to be asked for that
+_EXACT: dict[str, Any] = (
+    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+)
 _MISSING = ["", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "null", "NULL", "None", "-nan", "?"]
 
 
@@ -86,7 +91,7 @@ class Cells:
                 na_values=dict.fromkeys(gaps, _MISSING),
                 encoding=dialect.encoding,
                 encoding_errors="backslashreplace",
-                float_precision="round_trip",
+                **_EXACT,
                 skip_blank_lines=False,
                 low_memory=False,
             )

@@ -43,7 +43,7 @@ class TextWriter(ScanWriter):
             preamble = self._lines.skip(dialect.preamble)
         if dialect.header is not None and self._appended:
             names = [self._word(name) for name in self._appended]
-            preamble[dialect.header] = _extended(preamble[dialect.header], dialect.separator, names)
+            preamble[dialect.header] = extended(preamble[dialect.header], dialect.separator, names)
         stream.write(b"".join(preamble))
 
     def _write(self, values: dict[str, np.ndarray], count: int) -> None:
@@ -58,9 +58,9 @@ class TextWriter(ScanWriter):
                 continue
             if replaced:
                 cells = {place: texts[point] for place, texts in replaced}
-                line = _exchanged(line, dialect.separator, cells)
+                line = exchanged(line, dialect.separator, cells)
             if appended:
-                line = _extended(line, dialect.separator, [texts[point] for texts in appended])
+                line = extended(line, dialect.separator, [texts[point] for texts in appended])
             lines[number] = line
             point += 1
         self._to.write(b"".join(lines))
@@ -103,13 +103,13 @@ class _Packed(gzip.GzipFile):
             self._raw.close()
 
 
-def _extended(line: bytes, separator: bytes, cells: list[bytes]) -> bytes:
+def extended(line: bytes, separator: bytes, cells: list[bytes]) -> bytes:
     body = line.rstrip(b"\r\n")
     between = separator or (b"\t" if b"\t" in body else b" ")
     return between.join([body, *cells]) + line[len(body) :]
 
 
-def _exchanged(line: bytes, separator: bytes, cells: dict[int, bytes]) -> bytes:
+def exchanged(line: bytes, separator: bytes, cells: dict[int, bytes]) -> bytes:
     """The line with other cells at some places; the space around them stays."""
     body = line.rstrip(b"\r\n")
     if separator:

@@ -1,0 +1,80 @@
+"""How far a job over many points is: a bar on a terminal, a line a stage elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.progress import TimeRemainingColumn as Remaining
+from rich.text import Text
+
+from pinvgcn.cli.console import err
+
+Tell = Callable[[str, int, int], None]
+PATIENCE = 1.0  # seconds before a stage is worth a line
+
+
+class _Rate(ProgressColumn):
+    """Points per second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(
+            f"{speed:,.0f} points/s" if speed and task.total != 1 else "", style="progress.data.speed"
+        )
+
+
+@contextmanager
+def stages(*, quiet: bool = False) -> Iterator[Tell]:
+    """A function that hears of each stage: its name, how many points are done, of how many."""
+    console = err()
+    if quiet:
+        yield lambda stage, done, total: None
+        return
+    if not console.is_terminal:
+        yield _lines()
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:>3.0f} %"),
+        _Rate(),
+        Remaining(compact=True),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        tasks: dict[str, int] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                for other in tasks.values():
+                    progress.update(other, visible=False)  # type: ignore[arg-type]
+                tasks[stage] = progress.add_task(stage, total=total)
+            progress.update(tasks[stage], completed=done)  # type: ignore[arg-type]
+
+        yield tell
+
+
+def _lines() -> Tell:
+    """A line when a stage has taken a second, and one for every tenth of a long one."""
+    console = err()
+    started: dict[str, float] = {}
+    shown: dict[str, tuple[float, int]] = {}
+
+    def tell(stage: str, done: int, total: int) -> None:
+        now = time.perf_counter()
+        began = started.setdefault(stage, now)
+        last, tenth = shown.get(stage, (began, 0))
+        if now - last < PATIENCE or (10 * done // max(total, 1)) <= tenth:
+            return
+        shown[stage] = now, 10 * done // max(total, 1)
+        left = (now - began) / done * (total - done)
+        rate = done / (now - began)
+        rest = f", {left:,.0f} s left" if done < total else ""
+        console.print(
+            f"{stage}: {done:,} of {total:,} points, {rate:,.0f} a second{rest}", markup=False, soft_wrap=True
+        )
+
+    return tell

@@ -1,0 +1,124 @@
+"""``pinvgcn segment``: a scan with a few labels in, the same scan with a class for every point out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  pinvgcn segment town.laz --labels classification -o classified.laz
+
+  pinvgcn segment scan.ply --labels label --unlabelled -1 -o out.ply
+
+  pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model
+"""
+
+
+def segment(
+    scan: Annotated[
+        Path, typer.Argument(help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV).", show_default=False)
+    ],
+    labels: Annotated[
+        str,
+        typer.Option(
+            help="A field of the scan, or a CSV with the columns index,label or x,y,z,label.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The classified copy.", show_default=False)],
+    unlabelled: Annotated[
+        str | None,
+        typer.Option(
+            help="Values that mean unlabelled, with commas between them. By default 0,1 for the "
+            "classification of LAS, -1 and gaps elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns to learn from beside the shape of the scan, with commas, or 'none'. By default "
+            "intensity, returns and colours, where they are there and vary.",
+            show_default=False,
+        ),
+    ] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the class goes. By default 'classification' in LAS, 'predicted' elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    relabel: Annotated[
+        bool, typer.Option("--relabel", help="Write the model's class at labelled points, too.")
+    ] = False,
+    metres: Annotated[
+        float | None,
+        typer.Option(
+            help="Metres per unit, such as 0.3048. By default what the file says, else 1.", show_default=False
+        ),
+    ] = None,
+    save_model: Annotated[
+        Path | None, typer.Option(help="Keep the model, for `pinvgcn predict`.", show_default=False)
+    ] = None,
+    fit_points: Annotated[
+        int, typer.Option(min=2_000, help="Larger scans are fitted to so many of their points.")
+    ] = 200_000,
+    tile_points: Annotated[
+        int, typer.Option(min=1_000, help="Points of a tile; fewer need less memory.")
+    ] = 500_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and its cost, and stop.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Classify every point of a scan from the few that are labelled.
+
+    The copy has the class of every point, `confidence`, the probability of that class, and
+    `outside`: 1 where nothing like the point was in training, 2 where there is no prediction.
+    Points that had a label keep it. Noise (7 and 18 of LAS) takes no part and stays what it is.
+    """
+    from pinvgcn.cli.bars import stages
+    from pinvgcn.cli.console import err, loading
+    from pinvgcn.cli.scan_results import announce, print_plan
+
+    with loading():
+        from pinvgcn.scans import SegmentRequest
+        from pinvgcn.scans import segment as job
+        from pinvgcn.scans.cost import plan_segment
+    request = SegmentRequest(
+        scan=scan,
+        labels=labels,
+        out=out,
+        unlabelled=None if unlabelled is None else words(unlabelled),
+        features=None if features is None else () if features == "none" else words(features),
+        field=field,
+        relabel=relabel,
+        metres=metres,
+        save_model=save_model,
+        fit_points=fit_points,
+        tile_points=tile_points,
+        random_state=seed,
+        force=force,
+    )
+    if dry_run:
+        print_plan(plan_segment(request), as_json=as_json)
+        return
+    with stages(quiet=quiet) as tell:
+        result = job(request, tell)
+    announce(result, as_json=as_json, quiet=quiet)
+    if result.left_out and features is not None and not quiet:
+        for name, why in result.left_out.items():
+            err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(word.strip() for word in text.split(","))

@@ -1,0 +1,412 @@
+"""segment and predict: a scan in, a copy with classes out."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.checks import check_count, check_positive
+from pinvgcn.errors import LabelError, ModelFileError
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.tiles import SIZE, Piece, Tiles
+from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
+from pinvgcn.scans.frame import Frame
+from pinvgcn.scans.labels import LAS, OMITTED, has_noise, name_of, noise_in
+from pinvgcn.scans.output import Copy, Outcomes, check_target
+from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
+from pinvgcn.scans.thinning import thinned
+
+FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class SegmentRequest:
+    """What ``segment`` is to do."""
+
+    scan: Path
+    labels: str
+    out: Path
+    unlabelled: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None  # None: what is useful
+    field: str | None = None
+    relabel: bool = False
+    metres: float | None = None  # per unit; None: what the file says, or 1
+    save_model: Path | None = None
+    report: Path | None = None  # whoever writes it, it must not be there
+    fit_points: int = FIT_POINTS
+    tile_points: int = SIZE
+    random_state: int = 0
+    force: bool = False
+    settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
+
+
+@dataclass(frozen=True)
+class PredictRequest:
+    """What ``predict`` is to do."""
+
+    model: Path
+    scan: Path
+    out: Path
+    field: str | None = None
+    metres: float | None = None
+    tile_points: int = SIZE
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was done."""
+
+    source: ScanSource
+    out: Path
+    field: str
+    classes: list[Any]
+    asprs: bool
+    given: np.ndarray  # (classes,) labels
+    counts: np.ndarray  # (classes,) points that have the class now
+    mean_confidence: float  # over the points that were predicted
+    noise: int
+    outside: int
+    alone: int
+    metres: float
+    fields: list[str]  # that became features
+    left_out: dict[str, str]
+    fitted: int  # points that the model was fitted to
+    tiles: int
+    seconds: dict[str, float]
+    model: PinvGCNClassifier = attribute(repr=False)
+    sample: Sample | None = attribute(default=None, repr=False)
+
+    @property
+    def points_per_second(self) -> float:
+        """Over all that was done."""
+        return self.source.count / max(sum(self.seconds.values()), 1e-9)
+
+    def notes(self) -> list[str]:
+        """What somebody should know before they rely on it."""
+        lines = []
+        if self.outside:
+            lines.append(
+                f"{self.outside:,} points lie beyond what the model was fitted to: their classes are guesses "
+                "(outside = 1)"
+            )
+        if self.alone:
+            lines.append(f"{self.alone:,} points are far from all of training: no prediction (outside = 2)")
+        if self.noise:
+            lines.append(f"{self.noise:,} points of noise took no part and keep their class")
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return {
+            "input": str(self.source.path),
+            "format": self.source.format,
+            "output": str(self.out),
+            "field": self.field,
+            "points": self.source.count,
+            "metres_per_unit": self.metres,
+            "classes": [
+                {
+                    "class": value,
+                    "name": name_of(value, asprs=self.asprs),
+                    "labels": int(labels),
+                    "points": int(count),
+                }
+                for value, labels, count in zip(self.classes, self.given, self.counts, strict=True)
+            ],
+            "mean_confidence": self.mean_confidence,
+            "noise": self.noise,
+            "outside": self.outside,
+            "not_predicted": self.alone,
+            "features": self.fields,
+            "left_out": self.left_out,
+            "fitted_points": self.fitted,
+            "tiles": self.tiles,
+            "seconds": self.seconds,
+            "points_per_second": self.points_per_second,
+        }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The points that a model was fitted to, with what it saw of them."""
+
+    index: np.ndarray  # (m,)
+    points: np.ndarray  # (m, 3)
+    columns: np.ndarray | None  # (m, c)
+    local: np.ndarray | None  # (m, f) local shapes, where these were taken in a larger cloud
+    codes: np.ndarray  # (m,) labels, or -1
+
+
+def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
+    """Fit a model to the labels of a scan and classify all of its points."""
+    check_count("fit_points", request.fit_points)
+    check_count("tile_points", request.tile_points)
+    clock = _Clock()
+    source = open_scan(request.scan)
+    check_target(request.out, request.force)
+    for path in (request.save_model, request.report):
+        if path is not None:
+            check_target(path, request.force)
+    metres = metres_of(source, request.metres)
+    seen = survey(
+        source,
+        request.labels,
+        unlabelled=request.unlabelled,
+        features=request.features,
+        metres=metres,
+        tell=tell,
+    )
+    if -1 in seen.classes:
+        raise LabelError("-1 means unlabelled and cannot be a class. Give that class another number.")
+    copy = Copy(source, request.out, request.field, seen.classes, force=request.force)
+    clock.stop("reading")
+    given = None if request.relabel else seen.codes
+    whole = source.count - seen.omitted <= request.fit_points
+    with _workspace(request.out, needed=not whole) as folder:
+        outcomes = Outcomes.empty(source.count, folder)
+        if whole:
+            sample = _everything(source, seen)
+            model = _fit(request, seen, sample, tell)
+            clock.stop("fitting")
+            flags = np.zeros(len(sample.index), dtype=np.uint8)
+            outcomes.put(sample.index, model.transduction_proba_, flags, _at(given, sample.index))
+            tiles = 1
+        else:
+            assert folder is not None
+            cloud = Tiles.of(
+                lambda: _pieces(source, seen.frame, seen.fields, seen.codes),
+                folder,
+                columns=len(seen.fields),
+                size=request.tile_points,
+            )
+            clock.stop("tiles")
+            sample = _part(cloud, seen, request, tell)
+            clock.stop("local shapes")
+            model = _fit(request, seen, sample, tell)
+            clock.stop("fitting")
+            for some in answers(model, cloud, tell):
+                outcomes.put(some.index, some.proba, some.flags, _at(given, some.index))
+            clock.stop("classifying")
+            tiles = len(cloud)
+        copy.write(outcomes, tell)
+        clock.stop("writing")
+        if request.save_model is not None:
+            model.save(request.save_model, about=_about(source, seen, sample, copy.field))
+        return _result(
+            source, copy, seen.classes, seen.counts, outcomes, clock, model,
+            noise=seen.omitted, metres=metres, fields=seen.fields, left_out=seen.left_out,
+            fitted=len(sample.index), tiles=tiles, sample=sample,
+        )  # fmt: skip
+
+
+def predict(request: PredictRequest, tell: Tell = silent) -> Result:
+    """Classify the points of a scan with a saved model."""
+    check_count("tile_points", request.tile_points)
+    clock = _Clock()
+    model = load_scan_model(request.model)
+    source = open_scan(request.scan)
+    classes = model.classes_.tolist()
+    metres = metres_of(source, request.metres)
+    frame = frame_of(model, request.model, metres)
+    fields = frame.fields(source)
+    copy = Copy(source, request.out, request.field, classes, force=request.force)
+    codes = None
+    with _workspace(request.out, needed=True) as folder:
+        assert folder is not None
+        outcomes = Outcomes.empty(source.count, folder)
+        if has_noise(source):
+            codes = np.memmap(folder / "noise", np.int16, mode="w+", shape=(source.count,))
+            for piece in source.chunks(PIECE, fields=["classification"]):
+                codes[piece.start : piece.start + len(piece)] = np.where(noise_in(piece), OMITTED, -1)
+        cloud = Tiles.of(
+            lambda: _pieces(source, frame, fields, codes, tell),
+            folder,
+            columns=len(fields),
+            size=request.tile_points,
+        )
+        clock.stop("reading")
+        for some in answers(model, cloud, tell):
+            outcomes.put(some.index, some.proba, some.flags)
+        clock.stop("classifying")
+        copy.write(outcomes, tell)
+        clock.stop("writing")
+        return _result(
+            source, copy, classes, np.zeros(len(classes), dtype=int), outcomes, clock, model,
+            noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
+            fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None,
+        )  # fmt: skip
+
+
+class _Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def stop(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+
+
+@contextmanager
+def _workspace(out: Path, *, needed: bool) -> Iterator[Path | None]:
+    """A folder beside the output for what does not fit into memory, gone at the end whatever happens."""
+    if not needed:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", suffix=".tiles", dir=out.parent) as folder:
+        yield Path(folder)
+
+
+def metres_of(source: ScanSource, given: float | None) -> float:
+    if given is not None:
+        return check_positive("metres", given)
+    return 1.0 if source.metres is None else source.metres
+
+
+def _pieces(
+    source: ScanSource, frame: Frame, fields: list[str], codes: np.ndarray | None, tell: Tell = silent
+) -> Iterator[Piece]:
+    """All points but noise, as the model sees them."""
+    for piece in source.chunks(PIECE, fields=fields):
+        columns = frame.beside(piece, fields, source)
+        index = np.arange(piece.start, piece.start + len(piece))
+        if codes is not None:
+            stays = codes[index] != OMITTED
+            yield Piece(index[stays], frame.points(piece.points[stays]), columns[stays])
+        else:
+            yield Piece(index, frame.points(piece.points), columns)
+        tell("Reading", piece.start + len(piece), source.count)
+
+
+def _everything(source: ScanSource, seen: Survey) -> Sample:
+    pieces = list(_pieces(source, seen.frame, seen.fields, seen.codes))
+    index = np.concatenate([piece.index for piece in pieces])
+    columns = np.concatenate([piece.columns for piece in pieces]) if seen.fields else None
+    points = np.concatenate([piece.points for piece in pieces])
+    return Sample(index, points, columns, None, seen.codes[index])
+
+
+def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
+    """The points that a large scan is fitted to, with their local shapes in the whole of it."""
+    wanted = np.zeros(len(seen.codes), dtype=bool)
+    wanted[thinned(seen.codes, request.fit_points, random_state=request.random_state)] = True
+    index, points, columns, local, done = [], [], [], [], 0
+    for tile in range(len(cloud)):
+        piece = cloud.load(tile)
+        rows = np.flatnonzero(wanted[piece.index])
+        if len(rows):
+            local.append(cloud.ask(shapes, tile, near=WIDEST, rows=rows))
+            index.append(piece.index[rows])
+            points.append(piece.points[rows])
+            columns.append(piece.columns[rows])
+        done += len(piece.index)
+        tell("Local shapes", done, cloud.count)
+    numbers = np.concatenate(index)
+    order = np.argsort(numbers)
+    return Sample(
+        numbers[order],
+        np.concatenate(points)[order],
+        np.concatenate(columns)[order] if seen.fields else None,
+        np.concatenate(local)[order],
+        seen.codes[numbers[order]],
+    )
+
+
+def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> PinvGCNClassifier:
+    tell("Fitting", 0, len(sample.index))
+    model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
+    y = labels_of(sample.codes, seen.classes)
+    model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
+    tell("Fitting", len(sample.index), len(sample.index))
+    return model
+
+
+def labels_of(codes: np.ndarray, classes: list[Any]) -> np.ndarray:
+    """What the classifier takes: classes, and -1 or None where there is none."""
+    if any(isinstance(value, str) for value in classes):
+        words: list[Any] = [*(str(value) for value in classes), None]
+        return np.array(words, dtype=object)[np.where(codes >= 0, codes, -1)]
+    return np.array([*classes, -1])[np.where(codes >= 0, codes, -1)]
+
+
+def _at(given: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
+    return None if given is None else given[index]
+
+
+def _about(source: ScanSource, seen: Survey, sample: Sample, field: str) -> dict[str, Any]:
+    return {
+        "kind": "scan",
+        **seen.frame.about(),
+        "source": source.path.name,
+        "format": source.format,
+        "points": source.count,
+        "fitted": len(sample.index),
+        "labels": seen.counts.tolist(),
+        "field": field,
+    }
+
+
+def load_scan_model(path: Path) -> PinvGCNClassifier:
+    """A saved model, which must be one of points in space."""
+    model = PinvGCNClassifier.load(path)
+    if model._nodes.kind != "gaussian" or model.n_features_in_ != 3:
+        raise ModelFileError(f"{path} must be a model of a scan. Got one of a table or a graph instead.")
+    return model
+
+
+def frame_of(model: PinvGCNClassifier, path: Path, metres: float) -> Frame:
+    """Where a model was fitted, by what its file tells about it."""
+    about = model.about_ or {}
+    if about.get("kind") == "scan":
+        x, y, z = about["origin"]
+        return Frame(metres, (x, y, z), tuple(about["columns"]))
+    if model._scaling.n_extra:
+        raise ModelFileError(
+            f"{path} does not say which columns its {model._scaling.n_extra} features are. "
+            "Save it with `pinvgcn segment --save-model`, or predict in Python."
+        )
+    return Frame(1.0, (0.0, 0.0, 0.0), ())  # fitted in Python, to coordinates as they were
+
+
+def _result(
+    source: ScanSource,
+    copy: Copy,
+    classes: list[Any],
+    given: np.ndarray,
+    outcomes: Outcomes,
+    clock: _Clock,
+    model: PinvGCNClassifier,
+    **others: Any,
+) -> Result:
+    counts = np.zeros(len(classes), dtype=np.int64)
+    totals = {"sure": 0.0, "predicted": 0, "outside": 0, "alone": 0}
+    for start in range(0, source.count, PIECE):
+        rows = slice(start, start + PIECE)
+        codes = outcomes.codes[rows]
+        counts += np.bincount(codes[codes >= 0], minlength=len(classes))
+        totals["sure"] += float(outcomes.confidence[rows].sum(dtype=float))
+        totals["predicted"] += int((codes >= 0).sum())
+        totals["outside"] += int((outcomes.flags[rows] == OUTSIDE).sum())
+        totals["alone"] += int((outcomes.flags[rows] == ALONE).sum())
+    return Result(
+        source, copy.writer.out, copy.field, classes, source.format in LAS, given, counts,
+        mean_confidence=totals["sure"] / max(totals["predicted"], 1), outside=int(totals["outside"]),
+        alone=int(totals["alone"]), seconds=clock.seconds, model=model, **others,
+    )  # fmt: skip

@@ -1,0 +1,127 @@
+"""The copy of a scan in which every point has a class, how sure the model is of it, and a flag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.io import ScanSource, ScanWriter
+from pinvgcn.scans.everywhere import ALONE
+from pinvgcn.scans.labels import CLASSIFICATION, LAS
+from pinvgcn.scans.survey import PIECE, Tell
+
+PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
+NOTHING = -1  # the code of a point without a prediction
+
+
+def check_target(out: Path, force: bool) -> None:
+    """Refuse to write over what is there, unless told to."""
+    if out.exists() and not force:
+        raise ParameterError(f"{out} is there already. Choose another name, or add --force.")
+
+
+def default_field(source: ScanSource) -> str:
+    """Where the class goes: into ``classification`` where the format has it, into a new column elsewhere."""
+    return CLASSIFICATION if source.format in LAS else PREDICTED
+
+
+@dataclass
+class Outcomes:
+    """For every point of a scan: the code of its class, or NOTHING; the class's probability; its flag."""
+
+    codes: np.ndarray  # (n,) int16
+    confidence: np.ndarray  # (n,) float32, 0 where nothing is predicted
+    flags: np.ndarray  # (n,) uint8
+
+    @classmethod
+    def empty(cls, count: int, folder: Path | None) -> Outcomes:
+        """In memory, or in files of a folder."""
+
+        def array(name: str, dtype: Any) -> np.ndarray:
+            if folder is None:
+                return np.zeros(count, dtype)
+            return np.memmap(folder / name, dtype, mode="w+", shape=(count,))
+
+        codes = array("codes", np.int16)
+        codes[:] = NOTHING
+        return cls(codes, array("confidence", np.float32), array("flags", np.uint8))
+
+    def put(
+        self, index: np.ndarray, proba: np.ndarray, flags: np.ndarray, given: np.ndarray | None = None
+    ) -> None:
+        """Answers at some points. Those with a label of their own, ``given`` as codes, keep it."""
+        codes = proba.argmax(axis=1)
+        if given is not None:
+            codes = np.where(given >= 0, given, codes)
+        alone = (flags == ALONE) & (True if given is None else given < 0)
+        self.codes[index] = np.where(alone, NOTHING, codes)
+        self.confidence[index] = np.where(flags == ALONE, 0.0, proba[np.arange(len(codes)), codes])
+        self.flags[index] = flags
+
+
+class Copy:
+    """Writes the copy; whatever can be known to fail fails when it is made, before any work."""
+
+    def __init__(
+        self, source: ScanSource, out: Path, field: str | None, classes: list[Any], *, force: bool
+    ) -> None:
+        check_target(out, force)
+        self.source, self.field, self.classes = source, field or default_field(source), classes
+        if self.field in (CONFIDENCE, FLAG):
+            raise ParameterError(
+                f"field must be another name than {CONFIDENCE!r} and {FLAG!r}. Got {field!r}."
+            )
+        text = any(isinstance(value, str) for value in classes)
+        if text and source.format in LAS:
+            word = next(value for value in classes if isinstance(value, str))
+            raise LabelError(
+                f"LAS files hold numbers: labels must be whole numbers. Got {word!r}; give classes numbers."
+            )
+        values = np.array(classes, dtype=object if text else np.int64)
+        present = source.fields.get(self.field)
+        if text:
+            self.dtype = np.dtype(object)
+            self.values = np.array([str(value) for value in classes], dtype=object)
+        else:
+            room = present if present is not None and present.kind in "iu" else np.dtype(np.int32)
+            self.dtype = room if present is not None or values.max() < 2**31 else np.dtype(np.int64)
+            self.values = values
+            source.check_values(self.field, values)
+        self.writer: ScanWriter = source.writer(
+            out, {self.field: self.dtype, CONFIDENCE: np.dtype(np.float32), FLAG: np.dtype(np.uint8)}
+        )
+
+    def write(self, outcomes: Outcomes, tell: Tell) -> None:
+        """All points in the order of the file."""
+        before = self._before() if (outcomes.codes == NOTHING).any() else None
+        with self.writer as writer:
+            for start in range(0, self.source.count, PIECE):
+                rows = slice(start, min(start + PIECE, self.source.count))
+                codes = np.asarray(outcomes.codes[rows])
+                classes = self.values[np.maximum(codes, 0)]
+                if before is not None:
+                    classes = np.where(codes == NOTHING, next(before), classes)
+                writer.write(
+                    {
+                        self.field: classes.astype(self.dtype),
+                        CONFIDENCE: np.asarray(outcomes.confidence[rows]),
+                        FLAG: np.asarray(outcomes.flags[rows]),
+                    }
+                )
+                tell("Writing", rows.stop, self.source.count)
+
+    def _before(self) -> Iterator[np.ndarray]:
+        """What points keep that get no class: what the field had, else -1 or no text."""
+        nothing = "" if self.dtype.kind == "O" else -1
+        for piece in self.source.chunks(
+            PIECE, fields=[self.field] if self.field in self.source.fields else []
+        ):
+            if self.field not in piece.fields:
+                yield np.full(len(piece), nothing, dtype=self.dtype)
+            else:
+                yield piece.fields[self.field]
