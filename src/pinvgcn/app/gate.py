@@ -64,6 +64,7 @@ class Gate:
             )
         except OSError as error:
             self._failure = error
+            self._loop.close()
             self._ready.set()
             return
         self.port = server.sockets[0].getsockname()[1]
