@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from pinvgcn.cli.compare import compare
-from pinvgcn.cli.classify import EXAMPLES as CLASSIFY_EXAMPLES
+from pinvgcn.cli.classify import EXAMPLES as CLASSIFY
 from pinvgcn.cli.classify import classify
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
+from pinvgcn.cli.label import label
 from pinvgcn.cli.predict import EXAMPLES as PREDICT
 from pinvgcn.cli.predict import predict
 from pinvgcn.cli.reproduce import reproduce
@@ -54,10 +55,11 @@ def _root(
 
 
 app.command()(demo)
-app.command()(compare)
 app.command(epilog=SEGMENT)(segment)
+app.command(epilog=CLASSIFY)(classify)
 app.command(epilog=PREDICT)(predict)
-app.command(epilog=CLASSIFY_EXAMPLES)(classify)
+app.command()(label)
+app.command()(compare)
 app.command()(reproduce)
 app.command()(datasets)
 

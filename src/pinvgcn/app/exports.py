@@ -1,0 +1,101 @@
+"""What leaves the page, beside the scan and under fixed names: labels, the classified scan, a model."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pinvgcn.app.labels import Category
+from pinvgcn.app.session import Session
+from pinvgcn.errors import LabelError, PinvGCNError
+from pinvgcn.io import ScanSource
+from pinvgcn.io.asprs import CLASSES
+
+OWN = 64  # the first class number that LAS leaves to its users,
+LAST = 31  # and the last that its old point formats have room for
+LAS = ("las", "laz")
+
+
+def exports_of(source: ScanSource, session: Session) -> dict[str, Callable[[], str]]:
+    """The buttons of the page."""
+    return {
+        "Labels as CSV": lambda: f"Written: {write_labels(source, session)}",
+        "Classify the whole scan": lambda: classify(source, session),
+    }
+
+
+def write_labels(source: ScanSource, session: Session) -> Path:
+    """index, x, y, z, class, number: one line a labelled point; returns the path."""
+    points, numbers = session.labels()
+    if len(points) == 0:
+        raise LabelError("There must be a label to write. Label some points first.")
+    classes = session.view.classes
+    names = {category.number: category.name for category in classes}
+    codes = class_numbers(source, classes)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["index", "label", "class", "x", "y", "z"])
+    for point, number in zip(points.tolist(), numbers.tolist(), strict=True):
+        rows.writerow([point, codes[number], names[number], *session.cloud.points[point].tolist()])
+    path = _beside(source.path, ".labels.csv")
+    _write_whole(path, text.getvalue())
+    return path
+
+
+def classify(source: ScanSource, session: Session) -> str:
+    """The whole scan with classes and confidence, and a model for ``pinvgcn predict``; says where."""
+    from pinvgcn.scans import SegmentRequest, segment
+
+    labels = write_labels(source, session)
+    out = _beside(source.path, f".classified{source.path.suffix}")
+    model = _beside(source.path, ".model.safetensors")
+    result = segment(
+        SegmentRequest(source.path, str(labels), out, save_model=model, metres=source.metres, force=True)
+    )
+    return (
+        f"{result.source.count:,} points written: {out.name}; the model: {model.name}; labels: {labels.name}"
+    )
+
+
+def class_numbers(source: ScanSource, classes: Sequence[Category]) -> dict[int, int | str]:
+    """What the file calls each class: its name; or in LAS files, which hold numbers, the standard's number
+    for such a name, else a free one of the user's own."""
+    if source.format not in LAS:
+        return {category.number: category.name for category in classes}
+    standard = {name: number for number, name in CLASSES.items()}
+    found: dict[int, int | str] = {}
+    for category in classes:
+        name = category.name.lower()
+        known = int(name) if name.isdecimal() and int(name) <= 255 else standard.get(name)
+        if known is not None and known not in found.values():
+            found[category.number] = known
+    free = (number for number in _own_numbers(source) if number not in found.values())
+    for category in classes:
+        if category.number not in found:
+            found[category.number] = next(free)
+    return found
+
+
+def _own_numbers(source: ScanSource) -> list[int]:
+    try:
+        source.check_values("classification", np.array([OWN]))
+    except PinvGCNError:
+        return list(range(LAST, 22, -1))
+    return list(range(OWN, 256))
+
+
+def _beside(scan: Path, ending: str) -> Path:
+    return scan.with_name(scan.stem + ending)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,164 @@
+"""The answer to a handful of labels at once: kernel ridge regression on shapes, places and eigenvectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+RIDGE = 0.01  # ρ
+REACH = 0.3  # of a label in space, where the cloud has a spread of 1
+NEAR, SMOOTH = 0.25, 0.25  # the weights of places and of eigenvectors beside shapes
+EIGENVECTORS = 20
+COLDEST = 10.0  # scores are multiplied by at most so much
+KEPT = 600  # labels that the kernel knows at most
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the kernel sees of n points."""
+
+    shapes: np.ndarray  # (n, f) local shapes and other features, each of mean 0 and spread 1
+    places: np.ndarray  # (n, 3) centred, of a common spread of 1
+    waves: np.ndarray  # (n, q) √(n λ₁/(q λ_i)) u_i
+    around: sp.csr_array  # (n, n) averages a point's own value and those of its neighbours
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def kernel(self, rows: np.ndarray) -> np.ndarray:
+        """k(x_t, x) for points t in ``rows`` and all x: (t, n)::
+
+        exp(−|s − s_t|²/2f) + ¼ exp(−|p − p_t|²/(6 · 0.3²)) + ¼ Σ_i (n λ₁/q λ_i) u_i u_i(t)
+
+        shapes s, places p, and the pseudoinverse part of the filters on the first q eigenvectors.
+        """
+        K = np.exp(_squares(self.shapes, rows) / (-2 * self.shapes.shape[1]))
+        K += NEAR * np.exp(_squares(self.places, rows) / (-2 * REACH**2 * self.places.shape[1]))
+        K += SMOOTH * (self.waves[rows] @ self.waves.T)
+        return K
+
+    def own(self) -> np.ndarray:
+        """k(x, x): (n,)"""
+        total: np.ndarray = 1 + NEAR + SMOOTH * (self.waves**2).sum(axis=1)
+        return total
+
+
+def _squares(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """|v_t − v|²: (t, n)"""
+    lengths = (values**2).sum(axis=1)
+    D = -2 * (values[rows] @ values.T)
+    D += lengths
+    D += lengths[rows, None]
+    return np.maximum(D, 0, out=D)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the labels make of all points."""
+
+    proba: np.ndarray  # (n, classes)
+    left_out: np.ndarray  # (t, classes) of each label's point, had it not been labelled
+    codes: np.ndarray  # (t,) the labels
+    doubt: np.ndarray  # (m,) of the candidates: −margin / standard deviation
+    candidates: np.ndarray  # (m,)
+
+    @property
+    def sureness(self) -> np.ndarray:
+        """The probability of each point's class: (n,)"""
+        best: np.ndarray = self.proba.max(axis=1)
+        return best
+
+    @property
+    def held_out_accuracy(self) -> float:
+        """The share of labels that the other labels would have given."""
+        return float((self.left_out.argmax(axis=1) == self.codes).mean())
+
+
+class Head:
+    """s(x) = Σ_t k(x, x_t) α_t with α = (K + ρI)⁻¹ (Y − 1/c): scores of all points from labels t.
+
+    Rows of the kernel are kept from one call to the next: a new label costs one more, and a system as
+    large as there are labels.
+    """
+
+    def __init__(self, around: Surroundings, *, candidates: int = 20_000) -> None:
+        self.surroundings = around
+        self._rows: dict[int, int] = {}  # point: its row of the kernel
+        self._K = np.empty((64, len(around)), dtype=np.float32)
+        step = max(1, len(around) // candidates)
+        self._candidates = np.arange(0, len(around), step)
+        self._own = around.own()
+
+    def reply(self, points: np.ndarray, codes: np.ndarray, classes: int) -> Reply:
+        """From labelled ``points`` (t,) and their classes 0 … classes − 1; too many are thinned evenly."""
+        points, codes = _thinned(points, codes)
+        K = self._kernel(points)
+        inside = K[:, points].astype(np.float64)
+        inverse = np.linalg.inv(inside + RIDGE * np.eye(len(points)))
+        Y = np.eye(classes)[codes] - 1 / classes
+        alpha = inverse @ Y
+        left_out = Y - alpha / np.diag(inverse)[:, None]
+        cold = _coldness(left_out, codes)
+        scores = K.T @ alpha.astype(np.float32)
+        average = self.surroundings.around
+        proba = average @ softmax(cold * scores, axis=1)
+        proba /= proba.sum(axis=1, keepdims=True)
+        # where the answer may change: a small lead of the best class over the second, large uncertainty
+        ordered = np.partition(average @ scores, -2, axis=1)
+        lead = average @ (average @ (ordered[:, -1] - ordered[:, -2]))
+        free = self._candidates[~np.isin(self._candidates, points)]
+        Kc = K[:, free]
+        spread = self._own[free] - np.einsum("tm,tm->m", inverse.astype(np.float32) @ Kc, Kc)
+        doubt = -lead[free] / np.sqrt(np.maximum(spread, 1e-6))
+        return Reply(proba, softmax(cold * left_out, axis=1), codes, doubt, free)
+
+    def _kernel(self, points: np.ndarray) -> np.ndarray:
+        """Rows of the kernel, in the order of ``points``: (t, n); those of other points are forgotten."""
+        wanted = {int(point): place for place, point in enumerate(points)}
+        if len(points) > len(self._K):
+            larger = np.empty((2 * len(points), self._K.shape[1]), dtype=np.float32)
+            larger[: len(self._rows)] = self._K[: len(self._rows)]
+            self._K = larger
+        places = {point: row for point, row in self._rows.items() if point in wanted}
+        kept = sorted(places.items(), key=lambda item: item[1])
+        for target, (point, row) in enumerate(kept):  # close the gaps, keeping the order
+            if target != row:
+                self._K[target] = self._K[row]
+            places[point] = target
+        new = [point for point in wanted if point not in places]
+        if new:
+            end = len(kept) + len(new)
+            self._K[len(kept) : end] = self.surroundings.kernel(np.array(new))
+            places |= {point: len(kept) + i for i, point in enumerate(new)}
+        self._rows = places
+        order = np.array([places[int(point)] for point in points])
+        if np.array_equal(order, np.arange(len(order))):
+            return self._K[: len(order)]
+        return self._K[order]
+
+
+def _thinned(points: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At most ``KEPT``: every class keeps what is fair, evenly among its points."""
+    if len(points) <= KEPT:
+        return points, codes
+    fair = KEPT // len(np.unique(codes))
+    kept = []
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        kept.append(rows[np.linspace(0, len(rows) - 1, min(fair, len(rows))).astype(int)])
+    rows = np.sort(np.concatenate(kept))
+    return points[rows], codes[rows]
+
+
+def _coldness(left_out: np.ndarray, codes: np.ndarray) -> float:
+    """t ≥ 1 maximising Σ log softmax(t s_i)_{y_i} over labels, each with the scores of all others."""
+
+    def loss(log_t: float) -> float:
+        logs = log_softmax(np.exp(log_t) * left_out, axis=1)
+        return -float(logs[np.arange(len(codes)), codes].mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(0.0, np.log(COLDEST)), method="bounded").x))

@@ -1,0 +1,196 @@
+"""What a person has labelled so far: classes, the class of each point, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.errors import LabelError
+
+NONE = -1  # a point without a label
+# Okabe and Ito's colours, which people with any kind of colour vision can tell apart, then others
+COLOURS = (
+    (0, 114, 178), (230, 159, 0), (0, 158, 115), (213, 94, 0), (204, 121, 167), (86, 180, 233),
+    (240, 228, 66), (148, 103, 189), (140, 86, 75), (23, 190, 207),
+)  # fmt: skip
+LONGEST = 60  # characters of a name
+Action = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Category:
+    """A class to choose, with its colour on the page."""
+
+    number: int  # what labels say; never given twice
+    name: str
+    colour: tuple[int, int, int]
+
+
+class LabelBook:
+    """Actions on the labels of n points, each of which can be undone and done again, without limit.
+
+    An action is a dict of plain values, so that a file can keep it::
+
+        {"do": "label", "points": [4, 9], "class": 0}
+        {"do": "erase", "points": [4]}
+        {"do": "add class", "name": "pole", "colour": [0, 114, 178]}
+        {"do": "rename class", "class": 0, "name": "post"}
+        {"do": "recolour class", "class": 0, "colour": [0, 0, 0]}
+        {"do": "delete class", "class": 0}            its labels go too
+        {"do": "undo"}, {"do": "redo"}
+
+    Equal actions in equal order give equal books.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.of_point = np.full(count, NONE, dtype=np.int32)  # (n,) number of the class
+        self.classes: list[Category] = []
+        self._given = 0  # numbers of classes so far
+        self._done: list[tuple[Action, Callable[[], None]]] = []  # with the way back
+        self._undone: list[Action] = []
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """The points with a label, in order."""
+        return np.flatnonzero(self.of_point != NONE)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to undo."""
+        return bool(self._done)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is something to do again."""
+        return bool(self._undone)
+
+    def named(self, number: int) -> Category:
+        """The class with this number."""
+        for category in self.classes:
+            if category.number == number:
+                return category
+        raise LabelError(f"There must be a class with the number chosen. Got {number!r} instead.")
+
+    def do(self, action: Action) -> None:
+        """Carry out an action, or raise a LabelError and change nothing."""
+        kind = action.get("do")
+        if kind == "undo":
+            if not self._done:
+                raise LabelError("There is nothing to undo.")
+            undone, back = self._done.pop()
+            back()
+            self._undone.append(undone)
+        elif kind == "redo":
+            if not self._undone:
+                raise LabelError("There is nothing to do again.")
+            again = self._undone[-1]
+            self._done.append((again, self._carry_out(again)))
+            self._undone.pop()
+        else:
+            self._done.append((action, self._carry_out(action)))
+            self._undone.clear()
+
+    def _carry_out(self, action: Action) -> Callable[[], None]:
+        """Do it; returns what takes it back."""
+        kind = action.get("do")
+        if kind == "label":
+            return self._set(self._points(action), self.named(action["class"]).number)
+        if kind == "erase":
+            return self._set(self._points(action), NONE)
+        if kind == "add class":
+            return self._add(self._name(action), _colour(action))
+        if kind == "rename class":
+            return self._replace(self.named(action["class"]), name=self._name(action))
+        if kind == "recolour class":
+            return self._replace(self.named(action["class"]), colour=_colour(action))
+        if kind == "delete class":
+            return self._delete(self.named(action["class"]))
+        raise LabelError(f"An action must be one of those that the page has. Got {kind!r} instead.")
+
+    def _set(self, points: np.ndarray, number: int) -> Callable[[], None]:
+        before = self.of_point[points].copy()
+        self.of_point[points] = number
+
+        def back() -> None:
+            self.of_point[points] = before
+
+        return back
+
+    def _add(self, name: str, colour: tuple[int, int, int]) -> Callable[[], None]:
+        before, given = list(self.classes), self._given
+        self.classes = [*before, Category(given, name, colour)]
+        self._given += 1
+
+        def back() -> None:
+            self.classes, self._given = before, given
+
+        return back
+
+    def _replace(self, category: Category, **changes: Any) -> Callable[[], None]:
+        before = list(self.classes)
+        self.classes = [replace(c, **changes) if c is category else c for c in before]
+
+        def back() -> None:
+            self.classes = before
+
+        return back
+
+    def _delete(self, category: Category) -> Callable[[], None]:
+        before = list(self.classes)
+        put_back = self._set(np.flatnonzero(self.of_point == category.number), NONE)
+        self.classes = [c for c in before if c is not category]
+
+        def back() -> None:
+            self.classes = before
+            put_back()
+
+        return back
+
+    def _points(self, action: Action) -> np.ndarray:
+        try:
+            points = np.asarray(action["points"])
+        except (KeyError, ValueError):
+            raise LabelError("An action on points must name them. Got none instead.") from None
+        if points.ndim != 1 or len(points) == 0 or points.dtype.kind not in "iu":
+            raise LabelError(f"points must be a list of numbers of points. Got {_short(action['points'])}.")
+        if points.min() < 0 or points.max() >= len(self.of_point):
+            wrong = points[(points < 0) | (points >= len(self.of_point))][0]
+            raise LabelError(f"points must lie in 0 to {len(self.of_point) - 1}. Got {wrong} instead.")
+        return np.unique(points)
+
+    def _name(self, action: Action) -> str:
+        name = action.get("name")
+        if not isinstance(name, str) or not name.strip() or len(name) > LONGEST or not name.isprintable():
+            raise LabelError(
+                f"A class must have a name of 1 to {LONGEST} characters. Got {_short(name)} instead."
+            )
+        name = name.strip()
+        others = [c.name for c in self.classes if c.number != action.get("class")]
+        if name in others:
+            raise LabelError(f"Classes must have different names. Got {name!r} twice.")
+        return name
+
+
+def free_colour(classes: Sequence[Category]) -> tuple[int, int, int]:
+    """The first colour that no class has yet; after ten classes the least used one."""
+    used = [category.colour for category in classes]
+    return min(COLOURS, key=lambda colour: (used.count(colour), COLOURS.index(colour)))
+
+
+def _colour(action: Action) -> tuple[int, int, int]:
+    colour = action.get("colour")
+    if (
+        not isinstance(colour, list | tuple)
+        or len(colour) != 3
+        or not all(isinstance(c, int) and not isinstance(c, bool) and 0 <= c <= 255 for c in colour)
+    ):
+        raise LabelError(f"A colour must be three numbers from 0 to 255. Got {_short(colour)} instead.")
+    return (colour[0], colour[1], colour[2])
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,112 @@
+"""The head against the formulas that it states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinvgcn.app import head as module
+from pinvgcn.app.head import RIDGE, Head, Surroundings
+from pinvgcn.app.proposals import proposals
+
+N, CLASSES = 40, 3
+
+
+def surroundings(seed: int, *, smooth: bool = False) -> Surroundings:
+    rng = np.random.default_rng(seed)
+    shapes, places, waves = (rng.normal(size=(N, d)) for d in (5, 3, 4))
+    around = np.eye(N)
+    if smooth:
+        around = rng.uniform(size=(N, N))
+        around /= around.sum(axis=1, keepdims=True)
+    return Surroundings(shapes, places, waves, sp.csr_array(around))
+
+
+def kernel(one: Surroundings, i: int, j: int) -> float:
+    """The docstring's formula, for one pair."""
+    shape = np.exp(-((one.shapes[i] - one.shapes[j]) ** 2).sum() / (2 * 5))
+    place = np.exp(-((one.places[i] - one.places[j]) ** 2).sum() / (2 * 0.09 * 3))
+    return shape + 0.25 * place + 0.25 * one.waves[i] @ one.waves[j]
+
+
+def labels(seed: int, count: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.choice(N, count, replace=False), np.arange(count) % CLASSES
+
+
+def test_the_kernel() -> None:
+    one = surroundings(0)
+    rows = np.array([3, 7])
+    expected = [[kernel(one, i, j) for j in range(N)] for i in rows]
+    assert one.kernel(rows) == pytest.approx(np.array(expected), abs=1e-12)
+    assert one.own() == pytest.approx([kernel(one, i, i) for i in range(N)])
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_what_is_left_out_is_what_the_others_say(seed: int) -> None:
+    """The closed form equals a fit without the label, for every label."""
+    one = surroundings(seed)
+    points, codes = labels(seed)
+    reply = Head(one).reply(points, codes, CLASSES)
+    K = np.array([[kernel(one, i, j) for j in points] for i in points])
+    Y = np.eye(CLASSES)[codes] - 1 / CLASSES
+    for t in range(len(points)):
+        rest = np.arange(len(points)) != t
+        alpha = np.linalg.solve(K[np.ix_(rest, rest)] + RIDGE * np.eye(rest.sum()), Y[rest])
+        scores = K[t, rest] @ alpha
+        # softmax of a multiple: differences of logarithms are proportional to differences of scores
+        logs = np.log(reply.left_out[t])
+        gaps, wanted = logs - logs[0], scores - scores[0]
+        assert np.cross(np.append(gaps[1:], 0), np.append(wanted[1:], 0))[2] == pytest.approx(0, abs=1e-4)
+        assert np.sign(gaps[1:]) == pytest.approx(np.sign(wanted[1:]))
+
+
+def test_the_doubt_is_the_lead_over_the_posterior_spread() -> None:
+    one = surroundings(1)
+    points, codes = labels(1)
+    reply = Head(one).reply(points, codes, CLASSES)
+    K = np.array([[kernel(one, i, j) for j in points] for i in range(N)])
+    inverse = np.linalg.inv(K[points] + RIDGE * np.eye(len(points)))
+    scores = np.sort(K @ inverse @ (np.eye(CLASSES)[codes] - 1 / CLASSES), axis=1)
+    variance = one.own() - np.diag(K @ inverse @ K.T)
+    expected = -(scores[:, -1] - scores[:, -2]) / np.sqrt(variance)
+    assert not np.isin(points, reply.candidates).any()
+    assert reply.doubt == pytest.approx(expected[reply.candidates], rel=1e-3, abs=1e-4)
+
+
+@given(st.integers(0, 10_000), st.lists(st.lists(st.integers(0, N - 1), min_size=3, unique=True), min_size=1))
+@settings(max_examples=20, deadline=None)
+def test_what_was_labelled_before_leaves_no_trace(seed: int, sets: list[list[int]]) -> None:
+    one = surroundings(seed, smooth=True)
+    head = Head(one)
+    for points in sets:
+        codes = np.arange(len(points)) % CLASSES
+        reply = head.reply(np.array(points), codes, CLASSES)
+        fresh = Head(one).reply(np.array(points), codes, CLASSES)
+        assert reply.proba == pytest.approx(fresh.proba, abs=1e-5)
+        assert reply.doubt == pytest.approx(fresh.doubt, rel=1e-2, abs=1e-3)
+        assert reply.proba.sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
+def test_too_many_labels_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 12)
+    points, codes = np.arange(N), np.repeat([0, 1, 2], [30, 6, 4])
+    reply = Head(surroundings(2)).reply(points, codes, CLASSES)
+    assert np.bincount(reply.codes).tolist() == [4, 4, 4]
+
+
+def test_proposals_differ_from_each_other() -> None:
+    one = surroundings(3)
+    points, codes = labels(3)
+    reply = Head(one).reply(points, codes, CLASSES)
+    chosen = proposals(reply, one, count=4)
+    assert chosen[0] == reply.candidates[reply.doubt.argmax()]
+    assert not np.isin(chosen, points).any()
+    for i in chosen:
+        for j in chosen:
+            likeness = kernel(one, i, j) / np.sqrt(kernel(one, i, i) * kernel(one, j, j))
+            assert i == j or likeness < 0.5
