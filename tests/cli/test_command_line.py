@@ -45,7 +45,9 @@ def test_help_lists_the_commands(arguments: list[str], quiet: pytest.CaptureFixt
     assert err == ""
 
 
-@pytest.mark.parametrize("command", ["demo", "segment", "classify", "predict", "label", "compare", "reproduce", "datasets"])
+@pytest.mark.parametrize(
+    "command", ["demo", "segment", "classify", "predict", "label", "compare", "reproduce", "datasets"]
+)
 def test_each_command_has_help(command: str, quiet: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     assert f"pinvgcn {command}" in quiet.readouterr().out

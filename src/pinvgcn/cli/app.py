@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pinvgcn.cli.compare import compare
 from pinvgcn.cli.classify import EXAMPLES as CLASSIFY
 from pinvgcn.cli.classify import classify
+from pinvgcn.cli.compare import compare
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
