@@ -170,6 +170,7 @@ class ScanWriter(ABC):
             self._end()
             self._stream.flush()
             self._stream.close()
+            self._release()  # the target may be the source
             os.replace(self._temporary, self.out)
 
     def _abandon(self) -> None:
