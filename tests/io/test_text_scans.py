@@ -62,6 +62,17 @@ def test_the_columns_of_the_coordinates_may_stand_anywhere(tmp_path):
     np.testing.assert_array_equal(whole.fields["label"], [5, np.nan])
 
 
+def test_decimal_commas_in_quotes(tmp_path):
+    path, out = tmp_path / "scan.csv", tmp_path / "out.csv"
+    path.write_text('x,y,z\n"1,5",2,"3,25"\n')
+    source = open_scan(path)
+    assert source.read().points.tolist() == [[1.5, 2, 3.25]]
+    with source.writer(out, {"p": "f4"}) as writer:
+        writer.write({"p": [0.5]})
+    assert out.read_text() == 'x,y,z,p\n"1,5",2,"3,25","0,5"\n'
+    assert open_scan(out).read().fields["p"].tolist() == [0.5]
+
+
 def test_maps_call_their_axes_otherwise(tmp_path):
     path = tmp_path / "scan.csv"
     path.write_text("Northing;Easting;Height\n1;2;3\n")

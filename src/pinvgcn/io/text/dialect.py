@@ -85,7 +85,7 @@ def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
         rows = [split(lines[number], separator) for number in data if number >= start]
         return Dialect(
             separator=separator,
-            decimal=_decimal(rows, separator, len(names), places),
+            decimal=_decimal(rows, len(names), places),
             encoding=encoding,
             names=tuple(names),
             places=places,
@@ -154,9 +154,8 @@ def _are_numbers(cells: list[bytes], places: tuple[int, ...]) -> bool:
     return len(cells) > max(places, default=len(cells)) and all(is_number(cells[place]) for place in places)
 
 
-def _decimal(rows: list[list[bytes]], separator: bytes, columns: int, places: tuple[int, ...]) -> str:
-    if separator == b",":
-        return "."
+def _decimal(rows: list[list[bytes]], columns: int, places: tuple[int, ...]) -> str:
+    """A comma that is left in a cell is a decimal one, also in quotes between commas."""
     cells = [row[place] for row in rows if len(row) == columns for place in places]
     return "," if any(b"," in cell for cell in cells) else "."
 
