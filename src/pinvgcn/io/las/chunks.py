@@ -22,6 +22,7 @@ LASZIP = ("laszip encoded", 22204)
 _LAYERED = 3  # the kind of compressor
 _LAYERS = {10: 9, 11: 1, 12: 2, 13: 1}  # of an item by its type; extra bytes (14) have one for each byte
 _EXTRA_BYTES = 14
+_EMPTY = 16
 LARGEST_CHUNK = 64 << 20  # bytes unpacked; threads unpack whole chunks
 
 
@@ -44,7 +45,8 @@ def check_chunks(path: Path, layout: Layout) -> Any:
         file.seek(table)
         _, number = struct.unpack("<II", file.read(8))
         room = table - layout.points - 8
-        if number * layout.record_length > room:
+        # each holds a point as it is; a few may be empty
+        if (number - _EMPTY) * layout.record_length > room:
             raise _damage(path, f"{number:,} chunks do not fit into {room:,} bytes")
         file.seek(layout.points)
         chunks = lazrs.read_chunk_table(file, vlr)
@@ -84,7 +86,7 @@ def _check_layers(path: Path, file: IO[bytes], layout: Layout, packing: bytes, s
         layers += width if kind == _EXTRA_BYTES else _LAYERS.get(kind, 0)
     head = layout.record_length + 4
     at = layout.points + 8
-    for size in sizes:
+    for size in filter(None, sizes):
         file.seek(at + head)
         found = file.read(4 * layers)
         if len(found) < 4 * layers or head + sum(struct.unpack(f"<{layers}I", found)) + 4 * layers > size:

@@ -82,7 +82,9 @@ class TextWriter(ScanWriter):
         if column.dtype.kind == "b":
             column = column.astype(np.uint8)
         texts = column.astype(str).tolist()
-        return [text.replace(".", dialect.decimal).encode() for text in texts]
+        if dialect.decimal == ".":
+            return [text.encode() for text in texts]
+        return [quoted(text.replace(".", ",").encode(), dialect.separator) for text in texts]
 
     def _word(self, value: object) -> bytes:
         dialect = self.source.dialect
