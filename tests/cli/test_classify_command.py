@@ -8,18 +8,20 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
+import pinvgcn.estimator
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
-from pinvgcn.errors import ModelFileError
+from pinvgcn.cli.table_predict import predict_if_table
+from pinvgcn.errors import ColumnError, ModelFileError, ParameterError
 from pinvgcn.experiments.tables import predict_table
 from pinvgcn.io import open_table
 
@@ -228,6 +230,7 @@ def refused(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
         (["t.csv", "--target", "Kind", "-o", "t.csv"], "--force"),
         (["t.csv", "--target", "Kind", "-o", "."], "folder"),
         (["t.csv", "--target", "Kind", "-o", "no/o.csv"], "folder must exist"),
+        (["t.csv", "--target", "Kind", "-o", "o.parquet"], "ends with .csv"),
         (["t.csv", "--target", "Kind", "-o", "o.csv", "--report", "o.csv"], "different files"),
         (["t.csv", "--target", "Kind"], "-o OUT"),
         (["t.csv", "-o", "o.csv"], "--target"),
@@ -293,26 +296,50 @@ def test_all_labelled_imbalanced_and_numbers_as_classes(
     assert (written["predicted_y"] == written["y"]).all()
 
 
-def test_interrupting_leaves_no_half_file(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"a": np.arange(3000) % 17, "b": np.arange(3000) % 5, "k": np.arange(3000) % 3})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pinvgcn", "classify", "t.csv", "--target", "k", "-o", "o.csv"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    try:
-        time.sleep(4)  # somewhere between loading and training
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    if process.returncode == -signal.SIGINT:
-        pytest.skip("Python had not started yet")
-    assert process.returncode == 130, err
-    assert err == "pinvgcn: interrupted\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+def test_interrupting_training_leaves_no_half_file(
+    small: Path, interrupts: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Training alone would end, and go on with what it has learned; the command stops."""
+    train = pinvgcn.estimator.train
+
+    def interrupted(*arguments: Any, **options: Any) -> list[float]:
+        told, options["on_epoch"] = options["on_epoch"], lambda epoch, loss: stop(epoch, loss)
+
+        def stop(epoch: int, loss: float) -> None:
+            told(epoch, loss)
+            if epoch == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        return train(*arguments, **options)
+
+    monkeypatch.setattr("pinvgcn.estimator.train", interrupted)
+    arguments = ["t.csv", "--target", "Kind", "-o", "o.csv", "--save-model", "m", "--report", "r.html"]
+    assert main(["classify", *arguments]) == 130
+    assert capfd.readouterr() == ("", "pinvgcn: interrupted\n")
+    assert [path.name for path in small.iterdir()] == ["t.csv"]
+
+
+def test_predict_for_tables(done: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    frame, truth = wine()
+    frame["cultivar"] = truth
+    frame.loc[0, "rating"] = 9
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    model, out = done / "model.pinvgcn", tmp_path / "out.csv"
+    assert predict_if_table(model, tmp_path / "new.csv", out=out, dry_run=True)
+    assert "Nothing was written" in capfd.readouterr().out
+    assert not out.exists()
+    assert predict_if_table(model, tmp_path / "new.csv", out=out, probabilities=True)
+    printed, err = capfd.readouterr()
+    assert printed.startswith("178 rows in ")
+    assert "Of 178 rows whose class is filled in" in printed
+    assert "1 rows have no value that the model knows" in err
+    assert "1 values that the model has never seen were ignored: rating (1)" in err
+    assert len(pd.read_csv(out).columns) == len(frame.columns) + 5
+    assert predict_if_table(model, tmp_path / "new.csv", out=out, force=True, as_json=True)
+    assert json.loads(capfd.readouterr().out)["without_prediction"] == 1
+    with pytest.raises(ParameterError, match="--force"):
+        predict_if_table(model, tmp_path / "new.csv", out=out)
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    with pytest.raises(ColumnError, match="no column 'alcohol'"):
+        predict_if_table(model, other, out=tmp_path / "o.csv")

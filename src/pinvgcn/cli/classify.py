@@ -31,17 +31,29 @@ class ClassWeight(StrEnum):
 
 
 def classify(
-    table: Annotated[Path, typer.Argument(help="A CSV, TSV (gzipped or not) or Parquet file.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", show_default=False, help="A CSV, TSV (gzipped or not) or Parquet file."
+        ),
+    ],
     target: Annotated[
-        str, typer.Option(help="The column to predict; its empty cells are the unlabelled rows.")
+        str,
+        typer.Option(
+            metavar="COLUMN", help="The column to predict; its empty cells are the unlabelled rows."
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where the table goes, with the new columns.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="OUT", help="Where the table goes, with the new columns."),
     ] = None,
     columns: Annotated[
-        list[str] | None, typer.Option(help="Predict from these columns only, with commas between them.")
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Predict from these columns only, with commas between them."),
     ] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Do not predict from these columns.")] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Do not predict from these columns.")
+    ] = None,
     class_weight: Annotated[
         ClassWeight | None, typer.Option(help="Let every class count the same, however many labels it has.")
     ] = None,
@@ -49,10 +61,13 @@ def classify(
         bool, typer.Option("--probabilities", help="Add a column with the probability of each class.")
     ] = False,
     save_model: Annotated[
-        Path | None, typer.Option(help="Keep the model, for `pinvgcn predict` on other files.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the model, for `pinvgcn predict` on other files."),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page with figures (HTML).")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything that is drawn.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with figures (HTML).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of everything that is drawn.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     dry_run: Annotated[
@@ -62,10 +77,12 @@ def classify(
 ) -> None:
     """Classify the rows of a table from the classes of some of them.
 
-    Adds the columns predicted_TARGET and probability; everything else stays as it is. Rows that have a
-    class get the model's answer too. How well it works is estimated on labels that are held out, beside
-    simpler methods. Dates become year, month and weekday, numbers are put into bins, and columns that
-    cannot help (free text, identifiers) are left out, which is said.
+    Adds the columns predicted_TARGET and probability; the rest stays as it
+    is. Rows that have a class get the model's answer too. How well it works
+    is estimated on labels that are held out, beside simpler methods.
+
+    Dates become year, month and weekday, numbers are put into bins; columns
+    that cannot help (free text, identifiers) are left out, which is said.
     """
     from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
@@ -87,11 +104,14 @@ def classify(
         source = open_table(table)
         source.column(target)
         chosen, left = _names(columns, source), _names(exclude, source)
-        with loading():
-            from pinvgcn.experiments.tables import Request, classify_table, plan_table
-            from pinvgcn.experiments.tables import save_model as save
-            from pinvgcn.experiments.tables.classify import new_columns, steps
-            from pinvgcn.experiments.tables.report import write_report
+        if out is not None:
+            source.check_copy(out, force=force)
+    with loading():
+        from pinvgcn.experiments.tables import Request, classify_table, plan_table
+        from pinvgcn.experiments.tables import save_model as save
+        from pinvgcn.experiments.tables.classify import new_columns, steps
+        from pinvgcn.experiments.tables.report import write_report
+    with working(show=not quiet) as tell:
 
         def read(rows: int) -> None:
             tell(f"Reading: {rows:,} rows", share=source.share)

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pinvgcn.checks import check_count
-from pinvgcn.errors import DataError, ParameterError, TableFileError
+from pinvgcn.errors import DataError, TableFileError
 from pinvgcn.io.encodings import find_encoding, text_lines
 from pinvgcn.io.tables import MISSING, ROWS, TableSource
-from pinvgcn.io.unfinished import check_output, unfinished
+from pinvgcn.io.unfinished import unfinished
 
 SEPARATORS = (",", ";", "\t", "|")
 SAMPLE = 1 << 16  # characters from which the separator is found
@@ -36,13 +36,15 @@ ENDS = ("\r\n", "\n", "\r")
 class DelimitedTable(TableSource):
     """A text file with one record a line, the names of the columns in the first."""
 
+    not_for = (".parquet", ".pq")
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stored = find_encoding(path)
         self.encoding = self._stored.name
         self.notes = () if self._stored.note is None else (self._stored.note,)
         self.separator = self._find_separator()
-        self.format = "tsv" if self.separator == "\t" else "csv"  # type: ignore[misc]
+        self.format = "tsv" if self.separator == "\t" else "csv"
         head = next((record for record in self._records() if record[0]), None)
         if head is None:
             raise TableFileError(f"{path} has blank lines only. A table needs the names of its columns.")
@@ -75,12 +77,7 @@ class DelimitedTable(TableSource):
         self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
     ) -> Iterator[DelimitedWriter]:
         """See ``TableSource``. ``decimal`` is the decimal sign of new numbers."""
-        out = check_output(out, force=force)
-        if out.suffix.lower() in (".parquet", ".pq"):
-            raise ParameterError(
-                f"The output is written in the format of {self.path}, {self.format}. "
-                f"Got the name {out.name!r}; choose one that ends with .{self.format}."
-            )
+        out = self.check_copy(out, force=force)
         self.check_new(columns)
         with unfinished(out) as temporary:
             compressed = out.suffix.lower() == ".gz"

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pinvgcn.checks import check_count
-from pinvgcn.errors import DataError, ParameterError, TableFileError
+from pinvgcn.errors import DataError, TableFileError
 from pinvgcn.io.tables import ROWS, TableSource
-from pinvgcn.io.unfinished import check_output, unfinished
+from pinvgcn.io.unfinished import unfinished
 
 MAGIC = b"PAR1"
 # whole numbers and booleans stay what they are beside missing ones
@@ -38,6 +38,7 @@ class ParquetTable(TableSource):
     """A Parquet file."""
 
     format = "parquet"
+    not_for = (".csv", ".tsv", ".txt", ".gz")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -78,12 +79,7 @@ class ParquetTable(TableSource):
         self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
     ) -> Iterator[ParquetWriter]:
         """See ``TableSource``. The types of new columns are those of the first frame that is written."""
-        out = check_output(out, force=force)
-        if out.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
-            raise ParameterError(
-                f"The output is written in the format of {self.path}, Parquet. "
-                f"Got the name {out.name!r}; choose one that ends with .parquet."
-            )
+        out = self.check_copy(out, force=force)
         self.check_new(columns)
         with unfinished(out) as temporary:
             writer = ParquetWriter(self, temporary, tuple(columns))

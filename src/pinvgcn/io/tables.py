@@ -14,7 +14,8 @@ from typing import ClassVar, Protocol
 
 import pandas as pd
 
-from pinvgcn.errors import ColumnError, TableFileError
+from pinvgcn.errors import ColumnError, ParameterError, TableFileError
+from pinvgcn.io.unfinished import check_output
 
 ROWS = 100_000  # of a chunk
 # cells that mean "not known", whatever stands around them: what pandas, R, Excel, SQL and UCI write for it
@@ -31,7 +32,8 @@ class TableWriter(Protocol):
 class TableSource(ABC):
     """A table that can be read again and again."""
 
-    format: ClassVar[str]
+    format: str
+    not_for: ClassVar[tuple[str, ...]] = ()  # endings of names that promise another format
     path: Path
     columns: tuple[str, ...]
     count: int | None = None  # rows, where the file tells
@@ -66,6 +68,16 @@ class TableSource(ABC):
         if name in self.columns:
             return name
         raise unknown_column(name, self.columns, self.path)
+
+    def check_copy(self, out: str | Path, *, force: bool = False) -> Path:
+        """The path, if a copy of this table can be written there, by its name and the folder."""
+        out = check_output(out, force=force)
+        if out.suffix.lower() in self.not_for:
+            raise ParameterError(
+                f"The output is written in the format of {self.path}, {self.format}. "
+                f"Got the name {out.name!r}; choose one that ends with .{self.format}."
+            )
+        return out
 
     def check_new(self, columns: Sequence[str]) -> None:
         """No new column has the name of one that is there."""
