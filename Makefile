@@ -1,5 +1,6 @@
 # make demo    set up .venv and run the main job on embedded data
 # make test    set up .venv with the test extras and run every test
+# make fuzz    read 2,000 damaged scans of every format
 # make check   lint, format and types
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,13 +16,16 @@ endif
 # Threads that wait give up their core: see src/pinvgcn/__init__.py.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test check format clean
+.PHONY: demo test fuzz check format clean
 
 demo: .venv/installed
 	$(BIN)/pinvgcn demo
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest
+
+fuzz: .venv/installed-test
+	PINVGCN_FUZZ_CASES=2000 $(BIN)/python -m pytest tests/io/test_fuzz.py
 
 check: .venv/installed-check
 	$(BIN)/ruff check .

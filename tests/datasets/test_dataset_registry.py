@@ -12,7 +12,7 @@ from pinvgcn.errors import ParameterError
 
 
 def test_the_names_of_the_design_are_there():
-    names = "mushroom covertype45 covertype67 covertype oakland1 oakland2 cora citeseer pubmed street"
+    names = "mushroom covertype45 covertype67 covertype oakland1 oakland2 lidar cora citeseer pubmed street"
     assert set(dataset_names()) == set(names.split())
 
 

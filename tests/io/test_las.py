@@ -122,6 +122,15 @@ def test_las_becomes_laz_and_back(tmp_path):
     assert back.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize(("point_format", "version"), [(1, "1.1"), (7, "1.5")])
+def test_other_versions_are_read_and_copied_too(tmp_path, point_format, version):
+    path, out = tmp_path / "scan.las", tmp_path / "copy.las"
+    before = write_las(path, point_format, version)
+    after = rewrite(open_scan(path), out, {"confidence": np.zeros(500)})
+    assert str(after.header.version) == version
+    np.testing.assert_array_equal(after.xyz, before.xyz)
+
+
 def test_the_format_can_be_asked_for(tmp_path):
     path, out = tmp_path / "scan.las", tmp_path / "result"
     write_las(path)
@@ -255,6 +264,7 @@ SURVEY_FOOT, FOOT = 1200 / 3937, 0.3048
         (34735, geo_keys((1024, 2), (2048, 4326)), None),
         (34735, geo_keys((1024, 1), (3072, 60000)), None),
         (34735, b"\1\0\1", None),
+        (2112, b'LOCAL_CS["site",UNIT["foot",0.3048]]\0', FOOT),
     ],
 )
 def test_feet_are_recognised(tmp_path, number, data, expected):
@@ -361,3 +371,46 @@ def test_a_packing_in_pieces_of_many_sizes_is_made_even(tmp_path):
     np.testing.assert_array_equal(source.read().points, before.xyz)
     after = rewrite(source, out, {"classification": np.array(before.classification)})
     assert after.points.array.tobytes() == before.points.array.tobytes()
+
+
+def test_damage_is_said(tmp_path):
+    path, damaged = tmp_path / "scan.las", tmp_path / "damaged.las"
+    write_las(path, 6, "1.4")
+    write_las(tmp_path / "scan.laz", 6, "1.4")
+    plain, packed = path.read_bytes(), (tmp_path / "scan.laz").read_bytes()
+    table = read_layout(tmp_path / "scan.laz").points
+
+    def changed(content: bytes, at: int, new: bytes) -> bytes:
+        return content[:at] + new + content[at + len(new) :]
+
+    for content, message in (
+        (plain[:100], "a LAS header has at least 227 bytes. Got 100 instead"),
+        (plain[:300], "is truncated or damaged: its header must be followed by points"),
+        (plain[:-31], r"its header promises 500 points\. Got 498 instead"),
+        (changed(plain, 247, b"\xff" * 8), r"promises 18,446,744,073,709,551,615 points\. Got 500 instead"),
+        (changed(plain, 247, b"\0" * 8), "holds no points"),
+        (changed(plain, 25, b"\7"), r"must be LAS 1\.2 to 1\.4\. Got version 1\.7 instead"),
+        (changed(plain, 100, b"\xff" * 4), "4,294,967,295 variable length records do not fit"),
+        (changed(plain, 104, b"\x0b"), "damaged"),
+        (changed(plain, 105, b"\x05\0"), "Incoherent point size"),
+        (changed(plain, 131, b"\0" * 8), "scales must be finite and not zero"),
+        (changed(plain, 155, b"\xff" * 8), "offsets finite"),
+        (packed[: table + 5], "promises 500 points. Got none"),
+        (packed[:-20], "damaged"),
+        (packed[: len(packed) // 2], "ends before its table of chunks"),
+        (
+            changed(packed, 247, (60_000).to_bytes(8, "little")),
+            "promises 60,000 points; its chunks hold 50,000",
+        ),
+        (changed(packed, table + 8 + 30 + 4, b"\xff" * 4), "layers are larger than the chunk"),
+        (changed(packed, table + 400, b"\xff" * 200), None),
+    ):
+        damaged.write_bytes(content)
+        if message is None:  # within the packed values: other points, or an error
+            try:
+                assert len(open_scan(damaged).read()) == 500
+            except ScanFileError:
+                continue
+        else:
+            with pytest.raises(ScanFileError, match=message):
+                open_scan(damaged).read()

@@ -62,6 +62,17 @@ def test_the_columns_of_the_coordinates_may_stand_anywhere(tmp_path):
     np.testing.assert_array_equal(whole.fields["label"], [5, np.nan])
 
 
+def test_decimal_commas_in_quotes(tmp_path):
+    path, out = tmp_path / "scan.csv", tmp_path / "out.csv"
+    path.write_text('x,y,z\n"1,5",2,"3,25"\n')
+    source = open_scan(path)
+    assert source.read().points.tolist() == [[1.5, 2, 3.25]]
+    with source.writer(out, {"p": "f4"}) as writer:
+        writer.write({"p": [0.5]})
+    assert out.read_text() == 'x,y,z,p\n"1,5",2,"3,25","0,5"\n'
+    assert open_scan(out).read().fields["p"].tolist() == [0.5]
+
+
 def test_maps_call_their_axes_otherwise(tmp_path):
     path = tmp_path / "scan.csv"
     path.write_text("Northing;Easting;Height\n1;2;3\n")
@@ -196,7 +207,10 @@ def test_gzip(tmp_path):
         ("1 2 3\n5 6 7 8\n", r"line 2: must have 3 columns as the lines before it\. Got 4 instead"),
         ('x,y,z,n\n1,2,3,"a\n4,5,6,b"\n', "line 2: a quotation mark opens and does not close"),
         ("a,b,c\n1,2,3\n", r"line 1: .* must be called x, y and z\. Got a, b, c instead"),
-        ("x,y,z\n", "of no known format"),
+        ("x,y,z\n", "holds no points: nothing follows its header"),
+        ("x,y,z\n1,two,3\n", r"line 2: column 'y' must hold a number\. Got 'two' instead"),
+        ("x,y,z\n1,2,3,\n", r"line 2: must have 3 columns as its header\. Got 4 instead"),
+        ("1 two 3\n4 5 6\n", r"numbers in their first three columns .* Got '1 two 3' in line 1"),
         ("# nothing\n\n", "holds no points: its lines are blank or comments"),
         ("Dear all,\nhow are you?\n", r"of no known format: .* Got 'Dear all,' in line 1"),
         ("1 2\n3 4\n", "of no known format"),

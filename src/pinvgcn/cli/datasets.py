@@ -19,6 +19,7 @@ SIZES = {
     "covertype": (581_012, 7),
     "oakland1": (36_932, 5),
     "oakland2": (91_515, 5),
+    "lidar": (37_805, 7),
     "cora": (2_708, 7),
     "citeseer": (3_327, 6),
     "pubmed": (19_717, 3),

@@ -33,6 +33,8 @@ def open_scan(path: str | Path) -> ScanSource:
         raise ScanFileError(f"A scan must be a file. Got {path}, which is a folder.")
     if not path.exists():
         raise ScanFileError(f"There is no file {path}.")
+    if not path.is_file():  # a pipe could be read only once
+        raise ScanFileError(f"A scan must be a file. Got {path}, which is a device or a pipe.")
     with reading(path):
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -54,10 +54,14 @@ def open_writer(
         if dtype.kind not in "biufUO":
             raise DataError(f"Column {name!r} must be of numbers or text. Got dtype {dtype} instead.")
     writer = source._writer(out, wanted, format)
+    if writer is None and format in ("ply", "pcd", "text"):
+        from pinvgcn.io.conversion import ConvertingWriter
+
+        return ConvertingWriter(source, out, wanted, format)
     if writer is None:
         raise ScanFileError(
-            f"{source.path} is {source.format.upper()} and cannot be written as {format.upper()} ({out}). "
-            f"Give the output a name that ends like the input's."
+            f"{source.path} is {source.format.upper()} and cannot be written as {format.upper()} ({out}), "
+            "which would round its coordinates. Give the output a name that ends like the input's."
         )
     return writer
 
@@ -166,6 +170,7 @@ class ScanWriter(ABC):
             self._end()
             self._stream.flush()
             self._stream.close()
+            self._release()  # the target may be the source
             os.replace(self._temporary, self.out)
 
     def _abandon(self) -> None:

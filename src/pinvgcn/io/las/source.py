@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
+from pinvgcn.io.las.chunks import LARGEST_CHUNK, check_chunks
 from pinvgcn.io.las.layout import Layout, read_evlrs, read_layout
 from pinvgcn.io.las.units import metres_per_unit
 from pinvgcn.io.scan import Piece, ScanSource, as_field
@@ -20,7 +21,6 @@ from pinvgcn.io.scan_writer import ScanWriter, exact_cast
 if TYPE_CHECKING:
     import laspy
 
-LASZIP = ("laszip encoded", 22204)
 OLD_FORMATS = range(6)  # five bits for the class
 
 logging.getLogger("laspy").addHandler(logging.NullHandler())  # its complaints reach users as our errors
@@ -34,7 +34,10 @@ class LasSource(ScanSource):
         with reading(path):
             self.layout: Layout = read_layout(path)
             self.format = "laz" if self.layout.compressed else "las"
-            self._check_compression()
+            self._threads = True
+            if self.layout.compressed:
+                vlr = check_chunks(path, self.layout)
+                self._threads = vlr.chunk_size() * vlr.item_size() <= LARGEST_CHUNK
             with self.open() as reader:
                 self.header: laspy.LasHeader = reader.header
             self._dimensions = _dimensions(self.header.point_format)
@@ -77,22 +80,8 @@ class LasSource(ScanSource):
         """A laspy reader at the first point; whoever opens it closes it."""
         import laspy
 
-        return laspy.open(str(self.path), read_evlrs=False)
-
-    def _check_compression(self) -> None:
-        if not self.layout.compressed:
-            return
-        import lazrs
-
-        record = self.layout.find(*LASZIP)
-        if record is None:
-            raise ScanFileError(f"{self.path} is damaged: it is LAZ without the record that says how.")
-        length = lazrs.LazVlr(record.data).item_size()
-        if length != self.layout.record_length:
-            raise ScanFileError(
-                f"{self.path} is damaged: its points must have {self.layout.record_length} bytes as its "
-                f"header says. Got {length} in its compression record instead."
-            )
+        backend = laspy.LazBackend.LazrsParallel if self._threads else laspy.LazBackend.Lazrs
+        return laspy.open(str(self.path), read_evlrs=False, laz_backend=backend)
 
     def _check_header(self) -> None:
         scales, offsets = np.array(self.header.scales), np.array(self.header.offsets)
@@ -106,7 +95,8 @@ class LasSource(ScanSource):
         with self.open() as reader:
             for start in range(0, self.count, size):
                 record = reader.read_points(size)
-                points = np.stack([record.x, record.y, record.z], axis=1)  # (k, 3)
+                with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused later
+                    points = np.stack([record.x, record.y, record.z], axis=1)  # (k, 3)
                 yield Piece(start, points, {name: self._field(record, name) for name in names})
 
     def _field(self, record: Any, name: str) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
+from pinvgcn.io.las.chunks import LASZIP
 from pinvgcn.io.las.extra_bytes import Slot, column_type, slots_of, with_columns, with_descriptions
 from pinvgcn.io.las.layout import (
     AT_EVLR,
@@ -28,7 +29,7 @@ from pinvgcn.io.las.layout import (
     Record,
     read_evlrs,
 )
-from pinvgcn.io.las.source import LASZIP, LasSource
+from pinvgcn.io.las.source import LasSource
 from pinvgcn.io.scan_writer import ScanWriter, copy_bytes
 
 if TYPE_CHECKING:

@@ -100,7 +100,8 @@ class PackedSource(ScanSource):
 
     def _piece(self, start: int, rows: np.ndarray, names: Sequence[str]) -> Piece:
         array = rows.reshape(-1).view(self.row)
-        points = np.stack([array[f"c{axis}"].astype(np.float64) for axis in self.axes], axis=1)
+        with np.errstate(invalid="ignore"):  # a NaN that signals; it is refused as any other
+            points = np.stack([array[f"c{axis}"].astype(np.float64) for axis in self.axes], axis=1)
         fields = self.fields
         return Piece(
             start,

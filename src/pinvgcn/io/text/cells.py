@@ -76,26 +76,27 @@ class Cells:
         self._check_widths(lines, first, data)
         text = b"".join(line if line.endswith((b"\n", b"\r")) else line + b"\n" for line in data)
         # whole numbers cannot be missing, and words never are
-        gaps = [name for name in names if types.get(name) not in (TEXT, np.int64)]
+        gaps = [name for name in names if name not in types or types[name].kind == "f"]
         try:
-            frame = pd.read_csv(
-                io.BytesIO(text),
-                header=None,
-                names=list(dialect.names),
-                index_col=False,
-                usecols=names,
-                sep=dialect.separator.decode() or r"\s+",
-                decimal=dialect.decimal,
-                dtype=types,
-                keep_default_na=False,
-                na_values=dict.fromkeys(gaps, _MISSING),
-                encoding=dialect.encoding,
-                encoding_errors="backslashreplace",
-                **_EXACT,
-                skip_blank_lines=False,
-                low_memory=False,
-            )
-        except (ValueError, OverflowError) as error:  # a parser's error is a ValueError too
+            with np.errstate(invalid="raise"):  # infinity as a whole number
+                frame = pd.read_csv(
+                    io.BytesIO(text),
+                    header=None,
+                    names=list(dialect.names),
+                    index_col=False,
+                    usecols=names,
+                    sep=dialect.separator.decode() or r"\s+",
+                    decimal=dialect.decimal,
+                    dtype=types,
+                    keep_default_na=False,
+                    na_values=dict.fromkeys(gaps, _MISSING),
+                    encoding=dialect.encoding,
+                    encoding_errors="backslashreplace",
+                    **_EXACT,
+                    skip_blank_lines=False,
+                    low_memory=False,
+                )
+        except (ValueError, ArithmeticError) as error:  # a parser's error is a ValueError too
             numbers = [name for name in types if types[name] != TEXT]
             raise self._wrong_cell(lines, first, numbers, str(error)) from None
         if len(frame) != len(data):  # a quote that opens in one line and closes in another

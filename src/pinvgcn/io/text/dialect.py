@@ -66,29 +66,26 @@ def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
         promised = int(lines[data[0]])
         data = data[1:]
     encoding = _encoding(lines)
-    named_otherwise: tuple[int, list[str]] | None = None
+    refusals: list[ScanFileError] = []
     for separator in SEPARATORS:
         first = split(lines[data[0]], separator)
-        second = split(lines[data[1]], separator) if len(data) > 1 else []
         if _are_numbers(first, (0, 1, 2)):
             header = _comment_header(lines[: data[0]], separator, len(first), encoding)
             names, places = header[1:] if header else (_unnamed(len(first)), (0, 1, 2))
-            line, start, columns = header[0] if header else None, data[0], len(first)
-        elif len(first) >= 3 and _are_numbers(second, (0, 1, 2)[: len(second)][:1]):
-            names = _unique([_clean(cell, encoding) for cell in first])
-            found = _coordinates(names)
-            if found is None:
-                named_otherwise = named_otherwise or (data[0] + 1, list(names))
+            line, start = header[0] if header else None, data[0]
+        elif len(first) >= 3:
+            try:
+                names, places = _header(path, lines, data, separator, encoding)
+            except ScanFileError as refusal:
+                refusals.append(refusal)
                 continue
-            if not _are_numbers(second, found) or len(second) != len(names):
-                continue
-            places, line, start, columns = found, data[0], data[1], len(names)
+            line, start = data[0], data[1]
         else:
             continue
         rows = [split(lines[number], separator) for number in data if number >= start]
         return Dialect(
             separator=separator,
-            decimal=_decimal(rows, separator, columns, places),
+            decimal=_decimal(rows, len(names), places),
             encoding=encoding,
             names=tuple(names),
             places=places,
@@ -96,24 +93,47 @@ def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
             header=line,
             promised=promised,
         )
-    raise _refusal(path, lines, data, named_otherwise)
+    raise refusals[0] if refusals else _unknown(path, lines, data[0])
 
 
-def _refusal(
-    path: Path, lines: Sequence[bytes], data: list[int], named: tuple[int, list[str]] | None
-) -> ScanFileError:
-    if named is not None:
-        number, names = named
-        return ScanFileError(
-            f"{path}, line {number}: the columns of the coordinates must be called x, y and z. "
+def _header(
+    path: Path, lines: Sequence[bytes], data: list[int], separator: bytes, encoding: str
+) -> tuple[tuple[str, ...], tuple[int, int, int]]:
+    """Names and places of the coordinates, where the first line is a header and the second has numbers."""
+    first = split(lines[data[0]], separator)
+    names = _unique([_clean(cell, encoding) for cell in first])
+    places = _coordinates(names)
+    second = split(lines[data[1]], separator) if len(data) > 1 else []
+    if places is None:
+        if any(map(is_number, first[:3])) or not any(map(is_number, second)):
+            raise _unknown(path, lines, data[0])
+        raise ScanFileError(
+            f"{path}, line {data[0] + 1}: the columns of the coordinates must be called x, y and z. "
             f"Got {', '.join(names)} instead."
         )
-    shown = lines[data[0]].strip()[:60].decode("latin-1")
+    if not second:
+        raise ScanFileError(f"{path} holds no points: nothing follows its header.")
+    if len(second) != len(names):
+        raise ScanFileError(
+            f"{path}, line {data[1] + 1}: must have {len(names)} columns as its header. "
+            f"Got {len(second)} instead."
+        )
+    for place in places:
+        if not is_number(second[place]):
+            raise ScanFileError(
+                f"{path}, line {data[1] + 1}: column {names[place]!r} must hold a number. "
+                f"Got {_clean(second[place], encoding)[:60]!r} instead."
+            )
+    return names, places
+
+
+def _unknown(path: Path, lines: Sequence[bytes], number: int) -> ScanFileError:
+    shown = lines[number].strip()[:60].decode("latin-1")
     shown = "".join(letter if letter.isprintable() else "?" for letter in shown)
     return ScanFileError(
         f"{path} is of no known format: LAS, LAZ, PLY and PCD start with marks of their own, and lines of "
         "text must hold numbers in their first three columns or below a header with x, y and z. "
-        f"Got {shown!r} in line {data[0] + 1} instead."
+        f"Got {shown!r} in line {number + 1} instead."
     )
 
 
@@ -134,9 +154,8 @@ def _are_numbers(cells: list[bytes], places: tuple[int, ...]) -> bool:
     return len(cells) > max(places, default=len(cells)) and all(is_number(cells[place]) for place in places)
 
 
-def _decimal(rows: list[list[bytes]], separator: bytes, columns: int, places: tuple[int, ...]) -> str:
-    if separator == b",":
-        return "."
+def _decimal(rows: list[list[bytes]], columns: int, places: tuple[int, ...]) -> str:
+    """A comma that is left in a cell is a decimal one, also in quotes between commas."""
     cells = [row[place] for row in rows if len(row) == columns for place in places]
     return "," if any(b"," in cell for cell in cells) else "."
 

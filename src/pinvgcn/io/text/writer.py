@@ -31,7 +31,7 @@ class TextWriter(ScanWriter):
 
     def _open(self) -> IO[bytes]:
         if self.out.name.lower().endswith(".gz"):
-            return _Packed(self._temporary)  # type: ignore[return-value]
+            return Packed(self._temporary)  # type: ignore[return-value]
         return self._temporary.open("wb")
 
     def _begin(self, stream: IO[bytes]) -> None:
@@ -82,14 +82,16 @@ class TextWriter(ScanWriter):
         if column.dtype.kind == "b":
             column = column.astype(np.uint8)
         texts = column.astype(str).tolist()
-        return [text.replace(".", dialect.decimal).encode() for text in texts]
+        if dialect.decimal == ".":
+            return [text.encode() for text in texts]
+        return [quoted(text.replace(".", ",").encode(), dialect.separator) for text in texts]
 
     def _word(self, value: object) -> bytes:
         dialect = self.source.dialect
-        return _quoted(str(value).encode(dialect.encoding, "backslashreplace"), dialect.separator)
+        return quoted(str(value).encode(dialect.encoding, "backslashreplace"), dialect.separator)
 
 
-class _Packed(gzip.GzipFile):
+class Packed(gzip.GzipFile):
     """A gzip file without name and time inside: equal results are equal files."""
 
     def __init__(self, path: Path) -> None:
@@ -124,7 +126,7 @@ def exchanged(line: bytes, separator: bytes, cells: dict[int, bytes]) -> bytes:
     return body + line[len(line.rstrip(b"\r\n")) :]
 
 
-def _quoted(text: bytes, separator: bytes) -> bytes:
+def quoted(text: bytes, separator: bytes) -> bytes:
     """In quotes where it would otherwise be taken for several cells, or for none."""
     special = text.split() != [text] if not separator else separator in text
     if special or any(letter in text for letter in (b'"', b"\n", b"\r")):
