@@ -44,7 +44,8 @@ def test_the_formula():
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
     V, _ = model._nodes.place(X, model.spectrum_)
     nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in model._members]
-    trees = [member.trees.log_proba(inputs) for member in model._members]
+    values = np.hstack([inputs[:, :3], shapes])  # thresholds need no ranks
+    trees = [member.trees.log_proba(values) for member in model._members]
     scores = model._weights[0] * np.mean(nets, axis=0) + model._weights[1] * np.mean(trees, axis=0)
     p = softmax(scores, axis=1)
     q = (p + 10 * local_average(X, p, neighbours=10)) / 11
@@ -95,6 +96,31 @@ def test_runs_side_by_side_and_a_warm_start():
     more = LABELS.copy()
     more[20:40] = TRUTH[20:40]
     assert np.mean(warm.fit(X, more).transduction_ == TRUTH) > 0.98
+
+
+def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
+    """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
+    intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
+    model = quick(epochs=5).fit(X, LABELS, features=intensity)
+    assert model._scaling.ranks.knots.shape[1] == 31 + 1
+    assert any((member.trees.feature == 34).any() for member in model._members)
+    other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
+    np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
+    model.save(tmp_path / "model.safetensors")
+    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    again = loaded.predict_proba(X[::40], features=intensity[::40])
+    np.testing.assert_allclose(again, model.transduction_proba_[::40], atol=1e-9)
+
+
+def test_how_long_training_takes():
+    """Networks with trees beside them take fewer epochs, unless a number is given."""
+    nodes = scan()._nodes
+    epochs = {
+        (trees, asked): PinvGCNClassifier(trees=trees, epochs=asked)._settings(False, nodes).epochs
+        for trees in ("auto", 0)
+        for asked in ("auto", 30)
+    }
+    assert epochs == {("auto", "auto"): 300, ("auto", 30): 30, (0, "auto"): 500, (0, 30): 30}
 
 
 def test_sigma_by_labels_keeps_the_shapes():
@@ -150,6 +176,7 @@ def test_a_dict_of_priors_is_kept(tmp_path):
         ({"members": "many"}, r"members must be a whole number or 'auto'\. Got 'many' instead"),
         ({"members": 0}, r"members must be a whole number, 1 or more\. Got 0 instead"),
         ({"trees": -1}, r"trees must be a whole number, 0 or more\. Got -1 instead"),
+        ({"epochs": "long"}, r"epochs must be a whole number or 'auto'\. Got 'long' instead"),
         ({"neighbours": "few"}, r"neighbours must be a whole number, 'auto' or None\. Got 'few' instead"),
         ({"neighbours": 0}, r"neighbours must be a whole number, 1 or more\. Got 0 instead"),
         ({"priors": 0.5}, r"priors must be 'auto', 'estimated', None or a dict of class: share\. Got 0\.5"),
@@ -160,7 +187,7 @@ def test_a_dict_of_priors_is_kept(tmp_path):
 )
 def test_bad_settings(settings, message):
     with pytest.raises(ParameterError, match=message):
-        quick(epochs=2, **settings).fit(X, LABELS)
+        quick(**{"epochs": 2, **settings}).fit(X, LABELS)
 
 
 def test_bad_settings_for_other_data():

@@ -75,6 +75,14 @@ def test_three_part_filters_span_every_fixed_filter():
     np.testing.assert_allclose(FilterBasis.of(spectrum, [alpha, beta, gamma]).evaluate(at)[0], combined)
 
 
+def test_a_filter_without_a_spectral_part():
+    """With one eigenvector and (λ₁, λ₁, 1), φ = λ₁ on all eigenvalues: a layer sees its own node alone."""
+    gap = VALUES[0]
+    basis = FilterBasis.of(spectrum_with(VALUES[:1]), (gap, gap, 1.0))
+    np.testing.assert_allclose(basis.evaluate([0, *np.linspace(gap, 2, 41)]), gap)
+    np.testing.assert_allclose(basis.gains, 0, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     "filters",
     [
