@@ -10,6 +10,7 @@
     │   ├── LabelError           labels: none, one class, another length
     │   └── GraphError           adjacency or incidence: isolated nodes, negative, asymmetric
     ├── DatasetError             a data set: not found, truncated, wrong hash   (an OSError)
+    ├── TableFileError           a table that cannot be read or written         (an OSError)
     ├── ModelFileError           a saved spectrum or model that cannot be read  (an OSError)
     ├── ScanFileError            a scan that cannot be read or written          (an OSError)
     ├── TrainingError            training failed: the loss is not finite        (a RuntimeError)
@@ -57,6 +58,10 @@ class GraphError(InputError):
 
 class DatasetError(PinvGCNError, OSError):
     """A data set is missing or damaged."""
+
+
+class TableFileError(PinvGCNError, OSError):
+    """A table cannot be read or written."""
 
 
 class ModelFileError(PinvGCNError, OSError):

@@ -60,8 +60,8 @@ from pinvgcn.trees import Trees
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
 SHARED = (
-    "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "missing", "min_size", "scaling",
-    "filters", "device",
+    "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
+    "scaling", "filters", "device",
 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         whose last must be the height. "auto": for points in space, 2,000 or more.
     solver, tolerance
         How the spectrum is computed and how large a residual is accepted; see ``Graph.spectrum``.
-    bins, missing, min_size
+    bins, binning, missing, min_size
         "categorical": see ``Hypergraph.from_table``.
     scaling : {"ranks", "isotropic", "centre", "none", "standard"}
         What is done to points and other features before the network sees them: "isotropic" centres them,
@@ -183,6 +183,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         solver: str = "auto",
         tolerance: float | None = None,
         bins: int = 10,
+        binning: str = "width",
         missing: str = "ignore",
         min_size: int = 2,
         scaling: str = "ranks",
@@ -213,6 +214,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.solver = solver
         self.tolerance = tolerance
         self.bins = bins
+        self.binning = binning
         self.missing = missing
         self.min_size = min_size
         self.scaling = scaling
@@ -253,6 +255,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "solver": "auto",
             "tolerance": 1e-3 if isinstance(graph, str) and graph == "gaussian" else None,
             "bins": 10,
+            "binning": "width",
             "missing": "ignore",
             "min_size": 1,
             "scaling": "none",
@@ -376,7 +379,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 f"sigma must be a positive number, 'auto' or 'labels'. Got {self.sigma!r} instead."
             )
         check_non_negative("loops", self.loops)
-        TableEncoder(self.bins, missing=self.missing, min_size=self.min_size)
+        TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.tolerance is not None:
@@ -419,6 +422,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             loops=self.loops,
             geometry=self.geometry,
             bins=self.bins,
+            binning=self.binning,
             missing=self.missing,
             min_size=self.min_size,
             shapes=shapes,

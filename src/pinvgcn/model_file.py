@@ -30,6 +30,7 @@ OLDER = {  # what models were before formats that have these parameters
     "neighbours": None,
     "priors": None,
     "trees": 0,
+    "binning": "width",
 }
 
 

@@ -165,8 +165,8 @@ class TableNodes(Nodes):
 
     kind = "categorical"
 
-    def __init__(self, X: Any, *, bins: int, missing: str, min_size: int) -> None:
-        graph = Hypergraph.from_table(X, bins=bins, missing=missing, min_size=min_size)
+    def __init__(self, X: Any, *, bins: int, binning: str, missing: str, min_size: int) -> None:
+        graph = Hypergraph.from_table(X, bins=bins, binning=binning, missing=missing, min_size=min_size)
         assert graph.encoder is not None
         self.graph = graph
         self.encoder: TableEncoder = graph.encoder
@@ -242,6 +242,7 @@ def nodes_of(
     loops: float,
     geometry: bool | str,
     bins: int,
+    binning: str,
     missing: str,
     min_size: int,
     shapes: Any = None,
@@ -257,7 +258,7 @@ def nodes_of(
     if isinstance(graph, str) and graph == "gaussian":
         return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes)
     if isinstance(graph, str) and graph == "categorical":
-        return TableNodes(X, bins=bins, missing=missing, min_size=min_size)
+        return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size)
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
 
 

@@ -647,3 +647,51 @@ def test_damaged_descriptions() -> None:
     for damaged in (no_bins, no_sizes, no_rule, good | {"bins": 0}, good | {"columns": None}):
         with pytest.raises(ModelFileError, match="damaged"):
             TableEncoder.from_dict(damaged)
+
+
+# ---------------------------------------------------------------- bins that hold equally many rows
+
+
+@given(st.lists(hundredths, min_size=4, max_size=40, unique=True), st.integers(2, 6))
+def test_quantile_bins_hold_equally_many(values: list[float], bins: int) -> None:
+    H = TableEncoder(bins, binning="quantile", min_size=1).fit_transform(pd.DataFrame({"x": values}))
+    sizes = np.asarray(H.sum(axis=0)).ravel()
+    assert len(sizes) == min(bins, len(values))
+    assert sizes.max() - sizes.min() <= 1
+    order = np.argsort(values)
+    assert (np.diff(H.indices[order]) >= 0).all()
+
+
+@given(st.lists(st.integers(-5, 5), min_size=3, max_size=40), st.integers(2, 6))
+def test_quantile_bins_depend_on_ranks_alone(values: list[int], bins: int) -> None:
+    values = [*values, -6, 6]  # two rows that differ
+    encoders = [TableEncoder(bins, binning="quantile", min_size=1) for _ in range(3)]
+    x = np.array(values, dtype=float)
+    H, G, K = (
+        encoder.fit_transform(pd.DataFrame({"x": column})).toarray()
+        for encoder, column in zip(encoders, (x, np.exp(x), 3 * x - 7), strict=True)
+    )
+    assert (H == G).all()
+    assert (H == K).all()
+    assert (H.sum(axis=1) == 1).all()
+    for value in set(values):  # equal values stay together
+        assert len({tuple(row) for row in H[x == value]}) == 1
+
+
+def test_quantile_bins_by_hand() -> None:
+    frame = pd.DataFrame({"x": [1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 100.0, 100.0, np.nan]})
+    encoder = TableEncoder(4, binning="quantile", min_size=1)
+    H = encoder.fit_transform(frame)
+    assert encoder.names == ("x in [1, 2)", "x in [2, 100)", "x in [100, 100]")
+    assert H.toarray().argmax(axis=1).tolist()[:8] == [0, 0, 0, 0, 1, 1, 2, 2]
+    state = json.loads(json.dumps(encoder.to_dict()))
+    again, unseen = TableEncoder.from_dict(state).transform(pd.DataFrame({"x": [0.0, 50.0, 100.0, 101.0]}))
+    assert again.toarray().tolist() == [[0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    assert unseen == {"x": 2}
+    del state["binning"]  # as files of before
+    assert TableEncoder.from_dict(state).binning == "width"
+
+
+def test_an_unknown_binning() -> None:
+    with pytest.raises(ParameterError, match="'width', 'quantile'"):
+        TableEncoder(binning="log")

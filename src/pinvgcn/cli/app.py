@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pinvgcn.cli.classify import EXAMPLES as CLASSIFY_EXAMPLES
+from pinvgcn.cli.classify import classify
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.failure import run
@@ -52,6 +54,7 @@ def _root(
 
 app.command()(demo)
 app.command(epilog=SEGMENT)(segment)
+app.command(epilog=CLASSIFY_EXAMPLES)(classify)
 app.command(epilog=PREDICT)(predict)
 app.command()(reproduce)
 app.command()(datasets)

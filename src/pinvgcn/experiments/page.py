@@ -97,6 +97,7 @@ table.wide-bars :is(th, td):nth-child(2), table.wide-bars :is(th, td):nth-child(
 table.wide-bars :is(th, td):nth-child(4) { width: 24%; }
 table.dense :is(th, td) { padding: .4rem .55rem; }
 table.dense td { font-size: .88rem; }
+table.words :is(th, td):not(:last-child) { text-align: left; white-space: normal; }
 table.dense td strong { color: var(--accent); }
 tr.best td { font-weight: 700; }
 tr.best td small { font-weight: 400; }

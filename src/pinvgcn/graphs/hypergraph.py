@@ -75,7 +75,13 @@ class Hypergraph(Graph):
 
     @classmethod
     def from_table(
-        cls, frame: Any, *, bins: int = 10, missing: str = "ignore", min_size: int = 2
+        cls,
+        frame: Any,
+        *,
+        bins: int = 10,
+        binning: str = "width",
+        missing: str = "ignore",
+        min_size: int = 2,
     ) -> Hypergraph:
         """Rows are nodes; rows that share a value share a hyperedge.
 
@@ -85,13 +91,15 @@ class Hypergraph(Graph):
             Categorical columns give one hyperedge per value, boolean ones a hyperedge for True,
             numeric ones a hyperedge per bin.
         bins : int
-            How many equally wide bins a numeric column is cut into.
+            How many bins a numeric column is cut into.
+        binning : {"width", "quantile"}
+            Bins that are equally wide, or that hold equally many rows as far as equal values allow.
         missing : {"ignore", "value"}
             A missing value belongs to no hyperedge, or is a value of its own.
         min_size : int
             Hyperedges with fewer rows are left out.
         """
-        encoder = TableEncoder(bins=bins, missing=missing, min_size=min_size)
+        encoder = TableEncoder(bins, binning=binning, missing=missing, min_size=min_size)
         graph = cls(encoder.fit_transform(frame))
         graph.encoder = encoder
         return graph

@@ -7,7 +7,7 @@ them. Every column follows one of three rules, each of which sorts values into n
 rule        columns                                     slots
 ==========  ==========================================  ===========================================
 ``Flag``    booleans                                    one, for True
-``Bins``    numbers                                     equally wide, half-open bins, the last closed
+``Bins``    numbers                                     half-open bins, the last closed
 ``Values``  text, pandas categories, mixtures of types  one for each value present in training
 ==========  ==========================================  ===========================================
 
@@ -32,6 +32,7 @@ from pinvgcn.checks import check_choice, check_count
 from pinvgcn.errors import ColumnError, InputError, ModelFileError
 from pinvgcn.graphs.cells import Scalar, as_frame, distinct, key_of, listed, type_of, types_of
 
+BINNINGS = ("width", "quantile")
 NOWHERE = -1  # a cell that belongs to no hyperedge by rule: False, ignored missing, a slot below min_size
 UNSEEN = -2  # a cell whose value no training row had
 
@@ -70,6 +71,20 @@ class Bins:
         steps = range(count + 1) if first < last else (0, count)
         return cls(tuple(float(first + (last - first) * step / count) for step in steps))
 
+    @classmethod
+    def filled(cls, values: np.ndarray, counts: np.ndarray, count: int) -> Bins:
+        """Up to ``count`` bins with equally many rows each, as far as equal values allow.
+
+        Edge k is the smallest value with k/``count`` of the rows below it. ``values`` are distinct.
+        """
+        order = np.argsort(values)
+        x, sizes = values[order], counts[order]
+        below = np.cumsum(sizes) - sizes
+        wanted = np.arange(1, count) * (sizes.sum() / count)
+        places = np.unique(np.searchsorted(below, wanted, side="left"))
+        inner = x[places[(places > 0) & (places < len(x))]]
+        return cls((float(x[0]), *inner.tolist(), float(x[-1])))
+
     def __len__(self) -> int:
         return len(self.edges) - 1
 
@@ -84,7 +99,7 @@ class Bins:
 
     def names(self, column: str) -> list[str]:
         low, high = self.edges[0], self.edges[-1]
-        width = (high - low) / len(self)
+        width = min((b - a for a, b in pairwise(self.edges) if b > a), default=0.0)
         if low == high:
             return [f"{column} = {_short(low, width)}"]
         ends = [_short(edge, width) for edge in self.edges]
@@ -133,20 +148,24 @@ class TableEncoder:
     """The incidence matrix H of a table, H[i, e] = 1 if row i has the value that hyperedge e stands for.
 
     Text, pandas categories and mixtures of types give one hyperedge for each value present, a boolean
-    column one for True, and numbers are cut into ``bins`` equally wide bins over the range of the
-    training rows. Hyperedges are ordered by column, then by value (ordered categories keep their
-    order), whatever the order of the rows.
+    column one for True, and numbers are cut into ``bins`` bins over the range of the training rows.
+    Hyperedges are ordered by column, then by value (ordered categories keep their order), whatever the
+    order of the rows.
 
     Parameters
     ----------
     bins: bins of a numeric column; empty ones give no hyperedge.
+    binning: "width": they are equally wide; "quantile": they hold equally many rows, as far as may be.
     missing: "ignore": a missing cell is in no hyperedge; "value": all those of a column form one.
     min_size: hyperedges with fewer training rows are dropped. The table of data sets in the paper
         counts those with one row, so its numbers need ``min_size=1``.
     """
 
-    def __init__(self, bins: int = 10, *, missing: str = "ignore", min_size: int = 2) -> None:
+    def __init__(
+        self, bins: int = 10, *, binning: str = "width", missing: str = "ignore", min_size: int = 2
+    ) -> None:
         self.bins = check_count("bins", bins)
+        self.binning = check_choice("binning", binning, BINNINGS)
         self.missing = check_choice("missing", missing, ("ignore", "value"))
         self.min_size = check_count("min_size", min_size)
         self._learned: tuple[Column, ...] = ()
@@ -172,7 +191,7 @@ class TableEncoder:
         learned, places = [], []
         for name in frame.columns:
             codes, values = distinct(frame[name])
-            rule = self._rule(frame[name], values)
+            rule = self._rule(frame[name], codes, values)
             place = self._place(rule, codes, values)
             sizes = np.bincount(place[place >= 0], minlength=len(rule) + (self.missing == "value"))
             learned.append(Column(name, rule, tuple(sizes.tolist())))
@@ -217,13 +236,24 @@ class TableEncoder:
             | {field: list(content) for field, content in vars(column.rule).items()}
             for column in self._fitted()
         ]
-        return {"bins": self.bins, "missing": self.missing, "min_size": self.min_size, "columns": columns}
+        return {
+            "bins": self.bins,
+            "binning": self.binning,
+            "missing": self.missing,
+            "min_size": self.min_size,
+            "columns": columns,
+        }
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> TableEncoder:
         """The encoder that ``to_dict`` described."""
         try:
-            encoder = cls(state["bins"], missing=state["missing"], min_size=state["min_size"])
+            encoder = cls(
+                state["bins"],
+                binning=state.get("binning", "width"),  # files of before have none
+                missing=state["missing"],
+                min_size=state["min_size"],
+            )
             learned = []
             for entry in state["columns"]:
                 make = {"Flag": Flag, "Bins": Bins, "Values": Values}[entry["rule"]]
@@ -241,7 +271,7 @@ class TableEncoder:
             raise InputError("This TableEncoder has not seen a table yet; call fit_transform first.")
         return self._learned
 
-    def _rule(self, series: pd.Series, values: np.ndarray) -> Rule:
+    def _rule(self, series: pd.Series, codes: np.ndarray, values: np.ndarray) -> Rule:
         """The rule that the distinct values of a training column call for."""
         types = types_of(values)
         if isinstance(series.dtype, pd.CategoricalDtype) and series.cat.ordered:
@@ -251,6 +281,8 @@ class TableEncoder:
         if types == {"booleans"}:
             return Flag()
         x = values.astype(np.float64)
+        if self.binning == "quantile":
+            return Bins.filled(x, np.bincount(codes[codes >= 0], minlength=len(x)), self.bins)
         return Bins.between(float(x.min()), float(x.max()), self.bins)
 
     def _place(self, rule: Rule, codes: np.ndarray, values: np.ndarray) -> np.ndarray:

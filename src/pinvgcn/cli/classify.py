@@ -1,0 +1,198 @@
+"""``pinvgcn classify``: the rows of a table, from the classes of some of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pinvgcn.experiments.tables import TablePlan
+    from pinvgcn.io import TableSource
+
+EXAMPLES = """[bold]Examples[/bold]
+
+pinvgcn classify customers.csv --target churn -o classified.csv
+
+pinvgcn classify trees.parquet --target species -o out.parquet --exclude plot,remarks --report out.html
+
+pinvgcn classify cases.csv.gz --target kind -o out.csv --class-weight balanced --save-model kind.pinvgcn
+"""
+
+
+class ClassWeight(StrEnum):
+    """How much the classes count in training."""
+
+    balanced = "balanced"
+
+
+def classify(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", show_default=False, help="A CSV, TSV (gzipped or not) or Parquet file."
+        ),
+    ],
+    target: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN", help="The column to predict; its empty cells are the unlabelled rows."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="OUT", help="Where the table goes, with the new columns."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Predict from these columns only, with commas between them."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Do not predict from these columns.")
+    ] = None,
+    class_weight: Annotated[
+        ClassWeight | None, typer.Option(help="Let every class count the same, however many labels it has.")
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add a column with the probability of each class.")
+    ] = False,
+    save_model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the model, for `pinvgcn predict` on other files."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with figures (HTML).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of everything that is drawn.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done, and what it would take.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are already there.")] = False,
+) -> None:
+    """Classify the rows of a table from the classes of some of them.
+
+    Adds the columns predicted_TARGET and probability; the rest stays as it
+    is. Rows that have a class get the model's answer too. How well it works
+    is estimated on labels that are held out, beside simpler methods.
+
+    Dates become year, month and weekday, numbers are put into bins; columns
+    that cannot help (free text, identifiers) are left out, which is said.
+    """
+    from pinvgcn.cli.console import err, loading
+    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.working import working
+    from pinvgcn.errors import ParameterError
+    from pinvgcn.io import open_table
+    from pinvgcn.io.unfinished import check_output
+
+    if out is None and save_model is None and report is None and not dry_run:
+        raise ParameterError("Nothing to write: pass -o OUT, --save-model or --report, or --dry-run.")
+    files = [path for path in (out, save_model, report) if path is not None]
+    for path in files:
+        check_output(path, force=force)
+    if len({path.resolve() for path in files}) < len(files):
+        raise ParameterError("-o, --save-model and --report must be different files.")
+    started = time.perf_counter()
+    with working(show=not quiet) as tell:
+        tell("Looking at the file")
+        source = open_table(table)
+        source.column(target)
+        chosen, left = _names(columns, source), _names(exclude, source)
+        if out is not None:
+            source.check_copy(out, force=force)
+    with loading():
+        from pinvgcn.experiments.tables import Request, classify_table, plan_table
+        from pinvgcn.experiments.tables import save_model as save
+        from pinvgcn.experiments.tables.classify import new_columns, steps
+        from pinvgcn.experiments.tables.report import write_report
+    with working(show=not quiet) as tell:
+
+        def read(rows: int) -> None:
+            tell(f"Reading: {rows:,} rows", share=source.share)
+
+        plan = plan_table(source, target, columns=chosen, exclude=left or (), progress=read)
+        source.check_new(new_columns(target, plan.target.classes, probabilities))
+        if dry_run:
+            result = None
+        else:
+            total = steps(plan)
+            done = iter(range(total + 1))
+            request = Request(class_weight and class_weight.value, seed, probabilities)
+            result = classify_table(plan, request, progress=lambda line: tell(line, share=next(done) / total))
+            if out is not None:
+                tell("Writing the table", share=1.0)
+                result.write(out, force=force)
+            if save_model is not None:
+                save(result, save_model, force=force)
+            result.seconds["all"] = time.perf_counter() - started
+            if report is not None:
+                tell("Drawing the report", share=1.0)
+                write_report(result, report, out=out, force=force)
+    if result is None:
+        _say_plan(plan, as_json=as_json, quiet=quiet)
+        return
+    if as_json:
+        written = {"output": out, "model": save_model, "report": report}
+        files_written = {name: str(path) for name, path in written.items() if path is not None}
+        typer.echo(json.dumps({**result.as_dict(), **files_written}, indent=1, allow_nan=False))
+    elif not quiet:
+        from pinvgcn.cli.table_results import print_result
+
+        print_result(stdout(), result)
+        for name, file in (("Table", out), ("Model", save_model), ("Report", report)):
+            if file is not None:
+                stdout().print(f"{name}: {file}", markup=False, soft_wrap=True)
+    if not quiet and not as_json:
+        for note in result.notes:
+            err().print(f"note: {note}", markup=False, soft_wrap=True)
+
+
+def _names(given: list[str] | None, source: TableSource) -> list[str] | None:
+    """Column names, with commas between them unless a column's own name has one."""
+    if given is None:
+        return None
+    names = []
+    for text in given:
+        names += (
+            [text] if text in source.columns else [part.strip() for part in text.split(",") if part.strip()]
+        )
+    return [source.column(name) for name in names]
+
+
+def _say_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
+    from pinvgcn.cli.console import err
+    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.experiments.tables.cost import cost_of
+
+    cost = cost_of(plan)
+    if as_json:
+        typer.echo(json.dumps(_plan_dict(plan, cost), indent=1))
+    elif not quiet:
+        from pinvgcn.cli.table_results import print_plan
+
+        print_plan(stdout(), plan)
+        stdout().print(f"It would take {cost} (roughly, on one core). Nothing was written.", soft_wrap=True)
+        for note in plan.notes():
+            err().print(f"note: {note}", markup=False, soft_wrap=True)
+
+
+def _plan_dict(plan: TablePlan, cost: Any) -> dict[str, Any]:
+    return {
+        "dry_run": True,
+        "rows": plan.rows,
+        "labelled": plan.labelled,
+        "unlabelled": plan.rows - plan.labelled,
+        "target": plan.target.name,
+        "classes": list(plan.target.classes),
+        "labelled_per_class": plan.class_counts.tolist(),
+        "columns": [{"name": c.name, "kind": c.kind, "becomes": c.becomes} for c in plan.recipe.plans],
+        "estimated_bytes": int(cost.memory),
+        "estimated_seconds": round(cost.seconds, 1),
+        "notes": plan.notes(),
+    }

@@ -1,0 +1,98 @@
+"""The results of ``pinvgcn classify`` in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pinvgcn.experiments.tables import Classified, TablePlan
+
+CLASSES = 20  # rows of the table of classes
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False,
+        caption_justify="left",
+    )  # fmt: skip
+
+
+def print_plan(console: Console, plan: TablePlan) -> None:
+    """Rows, columns and classes, as they were read."""
+    source = plan.source
+    kind = source.format.upper() if source.format != "parquet" else "Parquet"
+    console.print(
+        f"{source.path}: {plan.rows:,} rows ({kind}), {plan.labelled:,} with a class in "
+        f"{plan.target.name!r}, {plan.rows - plan.labelled:,} to predict",
+        markup=False,
+        soft_wrap=True,
+    )
+    table = _table("Columns")
+    for name in ("column", "kind", "becomes"):
+        table.add_column(name, overflow="fold")
+    table.add_column("missing", justify="right")
+    for column in plan.recipe.plans:
+        style = "dim" if column.kind == "left out" else ""
+        missing = f"{column.missing:,}" if column.missing else ""
+        table.add_row(Text(column.name), column.kind, Text(column.becomes), missing, style=style)
+    console.print(table)
+    counts = ", ".join(
+        f"{name} {count:,}" for name, count in zip(plan.target.classes, plan.class_counts, strict=True)
+    )
+    console.print(f"Labelled rows of each class: {counts}", markup=False, soft_wrap=True)
+
+
+def print_result(console: Console, result: Classified) -> None:
+    """What was predicted, and how well labels that were held out were found."""
+    plan, heldout = result.plan, result.heldout
+    names = plan.target.classes
+    to_predict = plan.codes < 0
+    console.print(
+        f"{plan.rows:,} rows, {plan.labelled:,} with a class in {plan.target.name!r}, "
+        f"{int(to_predict.sum()):,} without; {len(plan.recipe.used)} of {len(plan.recipe.plans)} "
+        "columns used",
+        markup=False,
+        soft_wrap=True,
+    )
+    left = [
+        f"{c.name} ({c.reason})"
+        for c in plan.recipe.plans
+        if c.kind == "left out" and c.reason != "not chosen"
+    ]
+    if left:
+        console.print(f"Left out: {', '.join(left)}", markup=False, soft_wrap=True)
+    console.print()
+    if heldout is not None:
+        table = _table(f"On {heldout.ours.count:,} labels that were held out")
+        table.add_column("method", no_wrap=True)
+        for name in ("accuracy", "95 % interval", "macro F1"):
+            table.add_column(name, justify="right", no_wrap=True)
+        best = max(score.accuracy for score in heldout.scores)
+        for score in heldout.scores:
+            low, high = score.interval
+            table.add_row(
+                score.name,
+                f"{100 * score.accuracy:.1f} %",
+                f"{100 * low:.1f} to {100 * high:.1f} %",
+                f"{score.macro_f1:.3f}",
+                style="bold" if score.accuracy == best else "",
+            )
+        console.print(table)
+    table = _table("Classes")
+    table.add_column(plan.target.name, overflow="fold")
+    for name in ("labelled", "predicted", "recall"):
+        table.add_column(name, justify="right", no_wrap=True)
+    predicted = np.bincount(result.answers[to_predict & (result.answers >= 0)], minlength=len(names))
+    recall = np.full(len(names), np.nan) if heldout is None else heldout.ours.recall
+    for place in np.argsort(-plan.class_counts, kind="stable")[:CLASSES]:
+        share = "" if np.isnan(recall[place]) else f"{100 * recall[place]:.1f} %"
+        table.add_row(Text(names[place]), f"{plan.class_counts[place]:,}", f"{predicted[place]:,}", share)
+    if len(names) > CLASSES:
+        table.caption = f"and {len(names) - CLASSES} more"
+    console.print(table)

@@ -1,0 +1,26 @@
+"""From a table in a file to classes in a file: ``pinvgcn classify``, and ``predict`` for tables.
+
+- ``target``: the column that is to be predicted
+- ``plan``: the table as read: which rows and columns take part
+- ``heldout``: how well the labels of some rows are found from those of the others
+- ``classify``: the whole job
+- ``predict``: a saved model on another file, in chunks
+- ``cost``: what it will take
+- ``report``: the page
+"""
+
+from pinvgcn.experiments.tables.classify import Classified, Request, classify_table, save_model
+from pinvgcn.experiments.tables.plan import TablePlan, plan_table
+from pinvgcn.experiments.tables.predict import Predicted, is_table_model, predict_table
+
+__all__ = [
+    "Classified",
+    "Predicted",
+    "Request",
+    "TablePlan",
+    "classify_table",
+    "is_table_model",
+    "plan_table",
+    "predict_table",
+    "save_model",
+]

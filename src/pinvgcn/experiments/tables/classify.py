@@ -1,0 +1,195 @@
+"""Classify the rows of a table from the classes of some of them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pinvgcn.checks import UNLABELLED
+from pinvgcn.errors import TrainingWarning
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.experiments.tables.heldout import HeldOut, fold_count, held_out, simple_methods
+from pinvgcn.experiments.tables.plan import BINNING, TablePlan
+from pinvgcn.io.unfinished import check_output
+from pinvgcn.runs import SharedRows
+
+OURS = "PinvGCN"
+ABOUT = "table"  # what a saved model of a table says that it is
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for beside the table itself."""
+
+    class_weight: str | None = None
+    random_state: int = 0
+    probabilities: bool = False  # a column for each class too
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """The model, what it says of each row, and how far that can be trusted."""
+
+    plan: TablePlan
+    request: Request
+    model: PinvGCNClassifier
+    answers: np.ndarray  # (n,) code of the predicted class, -1 where there is none
+    proba: np.ndarray  # (n, m), NaN where there is no prediction
+    heldout: HeldOut | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that are added."""
+        return new_columns(self.plan.target.name, self.plan.target.classes, self.request.probabilities)
+
+    def write(self, out: str | Path, *, force: bool = False) -> None:
+        """The table with the new columns; labelled rows have the model's answer too."""
+        started = time.perf_counter()
+        source, target = self.plan.source, self.plan.target
+        with source.writer(out, self.columns, force=force, decimal=self.plan.recipe.decimal) as writer:
+            for start in range(0, len(self.answers), 100_000):
+                part = slice(start, start + 100_000)
+                codes, proba = self.answers[part], self.proba[part]
+                writer.write(answer_columns(target, codes, proba, self.columns))
+        self.seconds["writing"] = time.perf_counter() - started
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        plan = self.plan
+        names = plan.target.classes
+        predicted = np.bincount(self.answers[self.answers >= 0], minlength=len(names))
+        unlabelled = self.answers[(plan.codes == UNLABELLED) & (self.answers >= 0)]
+        heldout = self.heldout
+        return {
+            "table": {
+                "path": str(plan.source.path),
+                "format": plan.source.format,
+                "encoding": plan.source.encoding,
+                "rows": plan.rows,
+            },
+            "target": plan.target.name,
+            "classes": list(names),
+            "labelled": plan.labelled,
+            "unlabelled": plan.rows - plan.labelled,
+            "labelled_per_class": plan.class_counts.tolist(),
+            "predicted_per_class": predicted.tolist(),
+            "predicted_per_class_of_unlabelled": np.bincount(unlabelled, minlength=len(names)).tolist(),
+            "without_prediction": int((self.answers < 0).sum()),
+            "columns": [
+                {"name": c.name, "kind": c.kind, "becomes": c.becomes, "missing": c.missing, "note": c.note}
+                for c in plan.recipe.plans
+            ],
+            "held_out": None
+            if heldout is None
+            else {
+                "rows": heldout.ours.count,
+                "parts": heldout.folds,
+                "methods": [score.as_dict() for score in heldout.scores],
+                "best_simple_method": heldout.best_simple.name,
+            },
+            "new_columns": self.columns,
+            "seed": self.request.random_state,
+            "seconds": self.seconds,
+            "notes": list(self.notes),
+        }
+
+
+def steps(plan: TablePlan) -> int:
+    """How many lines of progress ``classify_table`` gives."""
+    return 2 + 3 * fold_count(plan.codes)[1]
+
+
+def classify_table(
+    plan: TablePlan, request: Request | None = None, *, progress: Tell = lambda line: None
+) -> Classified:
+    """Fit to all rows, predict all, and see how well labels that are held out are found."""
+    started = time.perf_counter()
+    request = Request() if request is None else request
+    model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
+    codes = plan.codes[plan.known]
+    with warnings.catch_warnings(record=True) as caught, _stopped_by_interrupts():
+        progress("Graph and spectrum")
+        rows = SharedRows(model, plan.frame)
+        progress(f"{OURS} on all labels")
+        fitted = rows.fit(codes, random_state=request.random_state)
+    seconds = {stage: float(fitted.timings_[stage]) for stage in ("graph", "spectrum", "training")}
+    names = np.array(plan.target.classes, dtype=object)
+    trained = time.perf_counter()
+
+    def ours(labels: np.ndarray, seed: int) -> np.ndarray:
+        with warnings.catch_warnings(record=True), _stopped_by_interrupts():  # they warn as the first fit did
+            return np.asarray(rows.fit(labels, random_state=seed).transduction_, dtype=np.int64)
+
+    heldout = held_out(
+        codes,
+        len(names),
+        {OURS: ours, **simple_methods(plan.frame, request.class_weight)},
+        random_state=request.random_state,
+        progress=progress,
+    )
+    seconds["held-out estimate"] = time.perf_counter() - trained
+    answers = np.full(plan.rows, UNLABELLED)
+    proba = np.full((plan.rows, len(names)), np.nan)
+    answers[plan.known] = np.asarray(fitted.transduction_, dtype=np.int64)
+    proba[plan.known] = fitted.transduction_proba_
+    fitted.classes_ = names  # it learned codes: a class may be called -1
+    fitted.transduction_ = names[answers[plan.known]]
+    notes = [*plan.notes(), *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)]
+    if heldout is not None and heldout.alone:
+        alone = ", ".join(repr(plan.target.classes[c]) for c in heldout.alone[:5])
+        notes.append(f"only one row is labelled {alone}: how well such rows are found cannot be estimated")
+    if heldout is None:
+        notes.append("no class has two labels: how well this works cannot be estimated")
+    seconds["all"] = time.perf_counter() - started
+    return Classified(plan, request, fitted, answers, proba, heldout, seconds, tuple(notes))
+
+
+@contextmanager
+def _stopped_by_interrupts() -> Iterator[None]:
+    """Training that is interrupted keeps what it has learned so far, and warns; here it is to stop all."""
+    warnings.simplefilter("always")
+    warnings.simplefilter("error", TrainingWarning)
+    try:
+        yield
+    except TrainingWarning:
+        raise KeyboardInterrupt from None
+
+
+def save_model(result: Classified, path: str | Path, *, force: bool = False) -> None:
+    """The model with all that ``predict_table`` needs for other files."""
+    path = check_output(path, force=force)
+    about = {
+        "kind": ABOUT,
+        "target": result.plan.target.to_dict(),
+        "recipe": result.plan.recipe.to_dict(),
+        "rows": result.plan.rows,
+        "labelled": result.plan.labelled,
+    }
+    if result.heldout is not None:
+        about["held_out"] = result.heldout.ours.as_dict()
+    result.model.save(path, about=about)
+
+
+def new_columns(target: str, classes: tuple[str, ...], probabilities: bool) -> list[str]:
+    """The names of the columns that are added to a table."""
+    each = [f"probability_{name}" for name in classes] if probabilities else []
+    return [f"predicted_{target}", "probability", *each]
+
+
+def answer_columns(target: Any, codes: np.ndarray, proba: np.ndarray, names: list[str]) -> pd.DataFrame:
+    """The new columns of some rows: class, its probability and, if asked for, all probabilities."""
+    best = np.where(codes >= 0, proba[np.arange(len(codes)), np.maximum(codes, 0)], np.nan)
+    columns = {names[0]: target.column(codes), names[1]: best}
+    columns |= {name: proba[:, j] for j, name in enumerate(names[2:])}
+    return pd.DataFrame(columns)

@@ -1,0 +1,151 @@
+"""A saved model of a table on another table, chunk by chunk: memory does not grow with the file."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pinvgcn.errors import ModelFileError, UnseenValueWarning
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.experiments.tables.classify import ABOUT, answer_columns, new_columns
+from pinvgcn.experiments.tables.target import Target
+from pinvgcn.features import ColumnRecipe
+from pinvgcn.features.table_cells import as_text, cells_of
+from pinvgcn.io import TableSource, open_table
+from pinvgcn.nodes import TableNodes
+
+ROWS = 20_000  # of a chunk
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What was met and what was said of it."""
+
+    rows: int
+    classes: tuple[str, ...]
+    counts: np.ndarray  # (m,) rows of each predicted class
+    without: int  # rows with no value that training had: no prediction
+    unseen: dict[str, int]  # cells with values that training never saw, by column
+    unread: dict[str, int]  # cells that are no number or date, by column
+    right: int  # of the rows whose target is filled in ...
+    checked: int  # ... of which there are so many
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return {
+            "rows": self.rows,
+            "classes": list(self.classes),
+            "predicted_per_class": self.counts.tolist(),
+            "without_prediction": self.without,
+            "unseen_values": self.unseen,
+            "unread_cells": self.unread,
+            "agree_with_target": self.right,
+            "rows_with_target": self.checked,
+            "notes": list(self.notes),
+            "seconds": self.seconds,
+        }
+
+
+def is_table_model(model: PinvGCNClassifier) -> bool:
+    """Whether the model was saved by ``pinvgcn classify``."""
+    return isinstance(model.about_, dict) and model.about_.get("kind") == ABOUT
+
+
+def predict_table(
+    model: PinvGCNClassifier,
+    source: TableSource | str | Path,
+    out: str | Path,
+    *,
+    force: bool = False,
+    probabilities: bool = False,
+    rows: int = ROWS,
+    progress: Callable[[int, float | None], None] = lambda rows, share: None,
+) -> Predicted:
+    """Write ``source`` to ``out`` with the classes that the model predicts, and their probabilities.
+
+    Values that training never saw are ignored, and counted; a row that has no other gets no prediction.
+    ``progress`` hears how many rows are done, and which share of the file that is, if known.
+    """
+    started = time.perf_counter()
+    if not is_table_model(model) or not isinstance(model._nodes, TableNodes):
+        raise ModelFileError(
+            "The model must be one that pinvgcn classify has saved. Got a model without a table's columns."
+        )
+    assert model.about_ is not None
+    try:
+        target = Target.from_dict(model.about_["target"])
+        recipe = ColumnRecipe.from_dict(model.about_["recipe"])
+    except KeyError as error:
+        raise ModelFileError(
+            f"The model's description of its table is damaged: {error} is missing."
+        ) from None
+    if len(target.classes) != len(model.classes_):
+        raise ModelFileError("The model's description of its table is damaged: it has other classes.")
+    if not isinstance(source, TableSource):
+        source = open_table(source)
+    for plan in recipe.used:
+        source.column(plan.name)
+    names = new_columns(target.name, target.classes, probabilities)
+    counts, without, checked, right, done = np.zeros(len(target.classes), dtype=np.int64), 0, 0, 0, 0
+    unseen: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
+    with source.writer(out, names, force=force, decimal=recipe.decimal) as writer:
+        for chunk in source.chunks(rows):
+            applied = recipe.apply(chunk)
+            codes, proba, met = _answers(model, applied.frame)
+            writer.write(answer_columns(target, codes, proba, names))
+            counts += np.bincount(codes[codes >= 0], minlength=len(counts))
+            without += int((codes < 0).sum())
+            unseen.update({name: count for name, count in met.items() if count})
+            unread.update(applied.unread)
+            if target.name in chunk:
+                asked, agreed = _compared(target, chunk[target.name], codes)
+                checked, right = checked + asked, right + agreed
+            done += len(chunk)
+            progress(done, source.share)
+    seconds = {"all": time.perf_counter() - started}
+    return Predicted(
+        done,
+        target.classes,
+        counts,
+        without,
+        dict(unseen),
+        dict(unread),
+        right,
+        checked,
+        source.notes,
+        seconds,
+    )
+
+
+def _answers(model: PinvGCNClassifier, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """Codes (n,), -1 where nothing is known of a row, probabilities (n, m), and unseen cells by column."""
+    assert isinstance(model._nodes, TableNodes)
+    H, unseen = model._nodes.encoder.transform(frame)
+    known = np.asarray(H.sum(axis=1)).ravel() > 0
+    codes = np.full(len(frame), -1)
+    proba = np.full((len(frame), len(model.classes_)), np.nan)
+    if known.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenValueWarning)  # counted here, over all chunks
+            proba[known] = model.predict_proba(frame[known])
+        codes[known] = proba[known].argmax(axis=1)
+    return codes, proba, unseen
+
+
+def _compared(target: Target, series: pd.Series, codes: np.ndarray) -> tuple[int, int]:
+    """How many rows have a class of the model's in their target column, and how many of these it said."""
+    place, values = cells_of(series)
+    number = {name: code for code, name in enumerate(target.classes)}
+    true = np.array([number.get(as_text(value) or "", -1) for value in values] + [-1])[place]
+    return int((true >= 0).sum()), int(((true == codes) & (true >= 0)).sum())

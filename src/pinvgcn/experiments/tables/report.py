@@ -1,0 +1,237 @@
+"""The page about one table: what was read, what was predicted, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.experiments import figures
+from pinvgcn.experiments.environment import environment
+from pinvgcn.experiments.learned import learned_filters
+from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
+from pinvgcn.experiments.tables import prose
+from pinvgcn.experiments.tables.classify import Classified
+from pinvgcn.experiments.tables.heldout import FOLDS, Score
+from pinvgcn.io.unfinished import check_output, unfinished
+
+SHOWN = 12  # classes in a confusion matrix
+
+
+def write_report(
+    result: Classified, path: str | Path, *, out: Path | None = None, force: bool = False
+) -> None:
+    """Write the page, whole or not at all."""
+    path = check_output(path, force=force)
+    with unfinished(path) as temporary:
+        temporary.write_text(html_report(result, out=out), encoding="utf-8")
+
+
+def html_report(result: Classified, *, out: Path | None = None) -> str:
+    """The whole page; it needs no other file."""
+    plan = result.plan
+    surroundings = environment()
+    version = surroundings["versions"]["pinvgcn"]
+    body = [
+        _header(result, version),
+        _read(result),
+        _classes(result),
+        _trust(result),
+        _map(result),
+        _learned(result),
+        _choices(result, surroundings, out),
+    ]
+    title = f"{plan.target.name} in {plan.source.path.name}: pinvgcn report"
+    return document(title, body, generator=f"pinvgcn {version}")
+
+
+def _header(result: Classified, version: str) -> str:
+    plan, heldout = result.plan, result.heldout
+    to_predict = int(((plan.codes < 0) & (result.answers >= 0)).sum())
+    alone = int((~plan.known).sum())
+    cards = []
+    if heldout is not None:
+        ours, simple = heldout.ours, heldout.best_simple
+        cards.append(
+            prose.CARD.substitute(
+                title="How well it works",
+                number=_percent(ours.accuracy),
+                text=f"of {ours.count:,} labels that were held out were found again: "
+                f"{_interval(ours)} with 95 % confidence.",
+                small=f"Best simple method: {escape(simple.name)}, {_percent(simple.accuracy)}.",
+            )
+        )
+    cards.append(
+        prose.CARD.substitute(
+            title="Predicted",
+            number=f"{to_predict:,}",
+            text=f"rows that had no class, from {plan.labelled:,} that had one of "
+            f"{len(plan.target.classes)} classes.",
+            small=f"Rows without a prediction, because they share no value with another: {alone:,}.",
+        )
+    )
+    return prose.HEADER.substitute(
+        version=escape(version),
+        target=escape(plan.target.name),
+        file=escape(plan.source.path.name),
+        labelled=f"{plan.labelled:,}",
+        rows=f"{plan.rows:,}",
+        what="the class of the others" if to_predict else "the class of each, though all had one",
+        cards="\n".join(cards),
+    )
+
+
+def _read(result: Classified) -> str:
+    plan = result.plan
+    source = plan.source
+    facts = [("File", str(source.path)), ("Format", source.format.upper())]
+    if source.encoding:
+        facts.append(("Text", f"{source.encoding.upper()}, separator {source.separator!r}"))
+    facts += [
+        ("Rows", f"{plan.rows:,}, of which {plan.labelled:,} have a class"),
+        ("Columns", f"{len(plan.recipe.used)} used of {len(plan.recipe.plans)} beside the target"),
+        ("Graph", f"{plan.distinct:,} rows that differ, {plan.hyperedges:,} shared values"),
+    ]
+    rows = [
+        [
+            cell(escape(c.name) + (f"<small>{escape(c.note)}</small>" if c.note else "")),
+            cell(escape(c.kind)),
+            cell(escape(c.becomes)),
+            cell(f"{c.missing:,}" if c.missing else ""),
+        ]
+        for c in plan.recipe.plans
+    ]
+    return section(
+        "What was read",
+        definitions(facts),
+        _list("Worth knowing:", result.notes),
+        prose.COLUMNS,
+        table(["Column", "Kind", "Becomes", "Missing"], rows, kind="dense words"),
+    )
+
+
+def _classes(result: Classified) -> str:
+    plan, heldout = result.plan, result.heldout
+    names = plan.target.classes
+    without = plan.codes < 0
+    predicted = np.bincount(result.answers[without & (result.answers >= 0)], minlength=len(names))
+    best = np.where(result.answers >= 0, np.nanmax(np.nan_to_num(result.proba, nan=-1.0), axis=1), np.nan)
+    rows = []
+    for j, name in enumerate(names):
+        mine = without & (result.answers == j)
+        sure = f"{np.mean(best[mine]):.2f}" if mine.any() else ""
+        cells = [
+            cell(escape(name)),
+            cell(f"{plan.class_counts[j]:,}", bar=plan.class_counts[j] / plan.class_counts.max()),
+            cell(f"{predicted[j]:,}", bar=predicted[j] / max(predicted.max(), 1)),
+            cell(sure),
+        ]
+        if heldout is not None:
+            for score in (heldout.ours, heldout.best_simple):
+                share = score.recall[j]
+                cells.append(cell("") if np.isnan(share) else cell(_percent(share), shade=float(share)))
+        rows.append(cells)
+    head = ["Class", "Labelled", "Predicted", "Mean probability"]
+    if heldout is not None:
+        head += ["Recall, PinvGCN", f"Recall, {heldout.best_simple.name.lower()}"]
+    caption = (
+        "Predicted: of rows that had no class. Recall: of the labels that were held out, the share found."
+    )
+    return section("The classes", table(head, rows, caption))
+
+
+def _trust(result: Classified) -> str:
+    heldout, names = result.heldout, result.plan.target.classes
+    if heldout is None:
+        return section("How well it works", prose.NOT_HELD_OUT)
+    best = max(score.accuracy for score in heldout.scores)
+    rows = [
+        [
+            cell(escape(score.name)),
+            cell(_percent(score.accuracy), bar=score.accuracy),
+            cell(_interval(score)),
+            cell(f"{score.macro_f1:.3f}", bar=score.macro_f1),
+            cell(_between(score.f1_interval)),
+        ]
+        for score in heldout.scores
+    ]
+    words = prose.HELD_OUT if heldout.folds > 1 else prose.ONE_PART
+    parts = [
+        words.substitute(folds=heldout.folds if heldout.folds > 1 else FOLDS),
+        table(
+            ["Method", "Accuracy", "95 % interval", "Macro F1", "95 % interval"],
+            rows,
+            best=[k for k, score in enumerate(heldout.scores) if score.accuracy == best],
+        ),
+    ]
+    shown = np.sort(np.argsort(-heldout.ours.confusion.sum(axis=1), kind="stable")[:SHOWN])
+    counts = heldout.ours.confusion[np.ix_(shown, shown)]
+    caption = prose.CONFUSION
+    if len(names) > SHOWN:
+        caption += f" The {SHOWN} largest classes of {len(names)}."
+    svg = figures.confusion(counts, tuple(names[j][:14] for j in shown), "table")
+    side = 45 if len(shown) < 4 else 65 if len(shown) < 7 else 100
+    parts.append(f'<div style="max-width: {side}%">{figure(svg, caption)}</div>')
+    return section("How well it works", *parts)
+
+
+def _map(result: Classified) -> str:
+    plan, spectrum = result.plan, result.model.spectrum_
+    if spectrum.rank < 2:
+        return ""
+    graph = result.model.graph_
+    assert graph is not None
+    places = np.asarray(spectrum.vectors[:, :2]) / np.sqrt(graph.degrees)[:, None]
+    svg = figures.row_map(places, result.answers[plan.known], plan.codes[plan.known], plan.target.classes)
+    return section("A map of the rows", figure(svg, prose.MAP))
+
+
+def _learned(result: Classified) -> str:
+    model = result.model
+    series = [(result.plan.target.name, np.asarray(model.spectrum_.values), model.loss_curve_)]
+    return section(
+        "What the network learned",
+        prose.FILTERS,
+        figure(figures.filters(learned_filters(model), "table"), prose.FILTER_FIGURE),
+        figure(figures.training(series), prose.TRAINING),
+    )
+
+
+def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None) -> str:
+    model, request = result.model, result.request
+    binning = "equally many rows" if model.binning == "quantile" else "equal width"
+    facts = [
+        ("Numbers", f"up to {model.bins} bins of {binning}"),
+        ("Missing values", "ignored"),
+        ("Eigenvectors", f"{model.spectrum_.rank}, by the {model.spectrum_.solver} solver"),
+        ("Epochs", f"{model.n_iter_}, learning rate {model.learning_rate:g}"),
+        ("Class weight", request.class_weight or "none"),
+        ("Seed", str(request.random_state)),
+        ("Seconds", ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in result.seconds.items())),
+        ("System", f"{surroundings['system']}, Python {surroundings['python']}"),
+        ("Versions", ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())),
+    ]
+    if out is not None:
+        facts.insert(0, ("Written to", f"{out}: the table with {', '.join(result.columns)}"))
+    return section("Choices and time", definitions(facts))
+
+
+def _list(title: str, lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<div class="soft"><p>{title}</p><ul>{items}</ul></div>' if lines else ""
+
+
+def _between(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:.3f} to {interval[1]:.3f}"
+
+
+def _interval(score: Score) -> str:
+    low, high = score.interval
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

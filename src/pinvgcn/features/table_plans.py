@@ -1,0 +1,179 @@
+"""What a column of a table is, by its name and its values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from pinvgcn.features.table_cells import cells_of, whole_text
+from pinvgcn.features.text_dates import find_format, parse_dates
+from pinvgcn.features.text_numbers import find_decimal, parse_numbers
+
+FEW = 20  # whole numbers with at most so many values are categories; so are years
+MOSTLY = 0.95  # the share of cells that must be numbers for a column to be one of numbers
+UNIQUE = 0.5  # distinct values per cell, above which text joins too few rows
+UNIQUE_FROM = 10  # distinct values below which no column is called near-unique
+WORDS = 4.0  # words of a mean cell, from which on text is free text ...
+FREE = 0.2  # ... if there are so many distinct values per cell
+KINDS = ("category", "number", "date", "left out")
+FIELDS = {"year": "year", "month": "month", "weekday": "day_of_week"}  # parts of a date, as pandas calls them
+PARTS = tuple(FIELDS)
+_ID = re.compile(r"(^|[^a-z])(id|ids|idx|index|nr|no|number|key|uuid|guid|code|ref|row)([^a-z]|$)", re.I)
+_PADDED = re.compile(r"0\d+")
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What becomes of one column."""
+
+    name: str
+    kind: str  # "category", "number", "date" or "left out"
+    reason: str = ""  # why it is left out
+    distinct: int = 0
+    missing: int = 0
+    decimal: str = ""  # of a column of numbers: its decimal sign
+    whole: bool = False  # of a category: whole numbers
+    form: str = ""  # of a date in text: its format
+    parts: tuple[str, ...] = ()  # of a date: those that differ
+    years: str = "category"  # of a date: what its years are
+    rare: tuple[str, ...] = ()  # of a category: values that became one
+    note: str = ""  # what was assumed
+
+    @property
+    def becomes(self) -> str:
+        """In words, for a reader."""
+        if self.kind == "left out":
+            return self.reason
+        if self.kind == "date":
+            return ", ".join(self.parts)
+        pooled = f", {len(self.rare)} rare ones as one" if self.rare else ""
+        return f"{self.distinct:,} values{pooled}"
+
+
+def rare_below(rows: int) -> int:
+    """Fewer rows than this make a value rare: 3 in a small table, up to 20 in a large one."""
+    return min(20, max(3, rows // 2_000))
+
+
+def plan_of(
+    name: str, series: pd.Series, rare: int, *, asked: bool, decimal: str | None = None
+) -> tuple[ColumnPlan, bool]:
+    """The plan of a column, and whether its numbers might be read with either decimal sign."""
+    codes, values = cells_of(series)
+    present = codes[codes >= 0]
+    counts = np.bincount(present, minlength=len(values))
+    basic = ColumnPlan(name, "left out", distinct=len(values), missing=int(len(codes) - len(present)))
+    if len(present) == 0:
+        return replace(basic, reason="empty"), False
+    if len(values) == 1:
+        useless = isinstance(values[0], bytes)
+        return replace(basic, reason="lists, bytes or the like" if useless else "always the same"), False
+    if values.dtype.kind == "M":
+        return _date_plan(basic, pd.DatetimeIndex(values), counts), False
+    if values.dtype.kind == "f":
+        return _number_plan(basic, values, codes, counts, ".", rare, asked), False
+    return _text_plan(basic, values, codes, counts, rare, asked, decimal)
+
+
+def _text_plan(
+    basic: ColumnPlan,
+    values: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    rare: int,
+    asked: bool,
+    decimal: str | None,
+) -> tuple[ColumnPlan, bool]:
+    padded = any(_PADDED.fullmatch(text) for text in values[:1000])  # codes such as 00123, not numbers
+    found = find_format(values)
+    if found is not None:
+        form, either = found
+        dates = parse_dates(values, form)
+        first = "day" if form.startswith("%d") else "month"
+        note = (
+            f"day and month could be either way round; the {first} was taken to come first" if either else ""
+        )
+        return _date_plan(replace(basic, form=form, note=note), dates, counts), False
+    sign = find_decimal(values)
+    numbers_ = parse_numbers(values, decimal or sign or ".")
+    readable = np.isfinite(numbers_)
+    if not padded and counts[readable].sum() >= MOSTLY * counts.sum() and readable.sum() > 1:
+        odd = int(counts[~readable].sum())
+        note = f"{odd:,} cells are no numbers and count as missing" if odd else ""
+        ambiguous = sign is None and any("," in text or "." in text for text in values)
+        plan = _number_plan(
+            replace(basic, note=note), numbers_, codes, counts, decimal or sign or ".", rare, asked
+        )
+        return plan, ambiguous
+    ratio = len(values) / counts.sum()
+    words = float(np.mean([text.count(" ") + 1 for text in values]))
+    many = len(values) > UNIQUE_FROM
+    if not asked and many and words >= WORDS and ratio > FREE:
+        return replace(basic, reason="free text"), False
+    if not asked and many and ratio > UNIQUE:
+        return replace(
+            basic, reason=f"nearly unique: {len(values):,} values in {counts.sum():,} cells"
+        ), False
+    return _category_plan(basic, values, counts, rare), False
+
+
+def _number_plan(
+    basic: ColumnPlan,
+    values: np.ndarray,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    decimal: str,
+    rare: int,
+    asked: bool,
+) -> ColumnPlan:
+    known = values[np.isfinite(values)]
+    distinct = np.unique(known)
+    if len(distinct) == 1:
+        return replace(basic, reason="always the same")
+    basic = replace(basic, decimal=decimal, distinct=len(distinct))
+    whole = bool((distinct == np.round(distinct)).all()) and np.abs(distinct).max() < 2**53
+    if whole and len(distinct) <= FEW:
+        texts = np.array([whole_text(x) if np.isfinite(x) else "" for x in values], dtype=object)
+        read = np.isfinite(values)
+        place, kept = pd.factorize(texts[read])
+        plan = replace(basic, whole=True)
+        return _category_plan(plan, kept, np.bincount(place, weights=counts[read]), rare)
+    if whole and not asked and _numbers_rows(basic.name, values, codes, distinct):
+        return replace(basic, reason="numbers the rows")
+    return replace(basic, kind="number")
+
+
+def _numbers_rows(name: str, values: np.ndarray, codes: np.ndarray, distinct: np.ndarray) -> bool:
+    """Whether whole numbers are the names of rows: nearly all different, and in order with few gaps,
+    or without gaps, or called so. Other large whole numbers, such as prices, are measurements."""
+    present = values[codes[codes >= 0]]
+    if len(distinct) <= UNIQUE_FROM or len(distinct) < MOSTLY * len(present):
+        return False
+    reach = (distinct[-1] - distinct[0] + 1) / len(distinct)
+    in_order = reach < 10 and bool((np.diff(present) > 0).all())
+    return in_order or reach <= 1.1 or bool(_ID.search(_spaced(name)))
+
+
+def _spaced(name: str) -> str:
+    """customerId → customer Id"""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+
+
+def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, rare: int) -> ColumnPlan:
+    few = [str(value) for value, count in zip(values, counts, strict=True) if count < rare]
+    if len(few) == len(values) or len(few) < 2:  # nothing to tell them from, or nothing to join
+        few = []
+    return replace(basic, kind="category", distinct=len(values), rare=tuple(sorted(few)))
+
+
+def _date_plan(basic: ColumnPlan, dates: pd.DatetimeIndex, counts: np.ndarray) -> ColumnPlan:
+    known = dates[dates.notna()]
+    each = {part: getattr(known, field) for part, field in FIELDS.items()}
+    parts = tuple(part for part in PARTS if each[part].nunique() > 1)
+    if not parts:
+        return replace(basic, reason="always the same year, month and weekday")
+    years = "category" if each["year"].nunique() <= FEW else "number"
+    return replace(basic, kind="date", parts=parts, years=years)

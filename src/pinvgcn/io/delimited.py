@@ -1,0 +1,247 @@
+"""CSV and TSV: cells between separators, in quotation marks where they need them.
+
+Records are found by Python's csv module, which tells how many lines each took: a copy is made of these
+lines as they stand, with the new cells in front of the line's end. Nothing is formatted anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pinvgcn.checks import check_count
+from pinvgcn.errors import DataError, TableFileError
+from pinvgcn.io.encodings import find_encoding, text_lines
+from pinvgcn.io.tables import MISSING, ROWS, TableSource
+from pinvgcn.io.unfinished import unfinished
+
+SEPARATORS = (",", ";", "\t", "|")
+SAMPLE = 1 << 16  # characters from which the separator is found
+BLOCK = 5_000  # rows that are Python objects at a time
+DIGITS = 6  # of written probabilities
+TEXT = {pa.large_string(): pd.StringDtype("pyarrow")}
+ENDS = ("\r\n", "\n", "\r")
+
+
+class DelimitedTable(TableSource):
+    """A text file with one record a line, the names of the columns in the first."""
+
+    not_for = (".parquet", ".pq")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stored = find_encoding(path)
+        self.encoding = self._stored.name
+        self.notes = () if self._stored.note is None else (self._stored.note,)
+        self.separator = self._find_separator()
+        self.format = "tsv" if self.separator == "\t" else "csv"
+        head = next((record for record in self._records() if record[0]), None)
+        if head is None:
+            raise TableFileError(f"{path} has blank lines only. A table needs the names of its columns.")
+        cells, self._head, _ = head
+        self.columns = _names(path, cells)
+        stripped = self._head.strip()
+        self._quoted = len(stripped) > 1 and stripped[0] == stripped[-1] == '"'
+
+    def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
+        """See ``TableSource``; every column is text."""
+        check_count("rows", rows)
+        records = self._rows(watch=True)
+        size = max(self.path.stat().st_size, 1)
+        start = 0
+        while blocks := list(self._blocks(records, rows)):
+            columns = {
+                name: pa.chunked_array([b[j] for b in blocks]).to_pandas(types_mapper=TEXT.get)
+                for j, name in enumerate(self.columns)
+            }
+            frame = pd.DataFrame(columns)
+            frame.index = pd.RangeIndex(start, start + len(frame))
+            start += len(frame)
+            self.share = 1.0 if self._watched.closed else self._watched.tell() / size
+            yield frame
+        if start == 0:
+            raise TableFileError(f"{self.path} has a line of column names, but no row.")
+
+    @contextmanager
+    def writer(
+        self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
+    ) -> Iterator[DelimitedWriter]:
+        """See ``TableSource``. ``decimal`` is the decimal sign of new numbers."""
+        out = self.check_copy(out, force=force)
+        self.check_new(columns)
+        with unfinished(out) as temporary:
+            compressed = out.suffix.lower() == ".gz"
+            with gzip.open(temporary, "wb") if compressed else temporary.open("wb") as file:
+                writer = DelimitedWriter(self, file, tuple(columns), decimal)
+                yield writer
+                writer.finish()
+
+    def _records(self, watch: bool = False) -> Iterator[tuple[list[str], str, int]]:
+        """Cells, text with its line end, and last line of each record; no cells for a blank line.
+
+        With ``watch`` it is this reader whose place in the file is kept.
+        """
+        with text_lines(self.path, self._stored) as (text, stored):
+            if watch:
+                self._watched = stored
+            taken: list[str] = []
+
+            def lines() -> Iterator[str]:
+                for line in text:
+                    taken.append(line)
+                    yield line
+
+            reader = csv.reader(lines(), delimiter=self.separator or ",", strict=True)
+            try:
+                for cells in reader:
+                    yield cells, "".join(taken), reader.line_num
+                    taken.clear()
+            except csv.Error as error:
+                first = reader.line_num - len(taken) + 1
+                raise TableFileError(
+                    f"{self.path}, line {max(first, 1)}: {_why(error)}. Correct the line."
+                ) from None
+
+    def _rows(self, watch: bool = False) -> Iterator[tuple[list[str], str]]:
+        """Cells and text of the records behind the head, all of the same number of cells."""
+        width, behind = len(self.columns), False
+        for cells, text, line in self._records(watch):
+            if cells and not behind:
+                behind = True
+                continue
+            if cells and len(cells) != width:
+                raise TableFileError(
+                    f"{self.path}, line {line} has {_cells(len(cells))}, where the first line names "
+                    f"{width} columns (separator {self.separator!r}). Correct the line."
+                )
+            yield cells, text
+
+    def _blocks(self, records: Iterator[tuple[list[str], str]], rows: int) -> Iterator[list[Any]]:
+        """Arrow arrays, one a column, of at most ``rows`` rows together."""
+        filled = (cells for cells, _ in records if cells)
+        while rows > 0 and (block := list(itertools.islice(filled, min(BLOCK, rows)))):
+            rows -= len(block)
+            yield [_text_array(cells) for cells in zip(*block, strict=True)]
+
+    def _find_separator(self) -> str:
+        """The one by which the most lines have as many cells as the first, and the most of them."""
+        with text_lines(self.path, self._stored) as (text, _):
+            sample = text.read(SAMPLE)
+        whole = len(sample) < SAMPLE
+        best, best_score = ",", (0.0, 1)
+        for separator in SEPARATORS:
+            counts: list[int] = []
+            try:
+                for cells in csv.reader(io.StringIO(sample, newline=""), delimiter=separator):
+                    counts += [len(cells)] if cells else []
+            except csv.Error:  # said when the rows are read
+                pass
+            counts = counts if whole or len(counts) < 3 else counts[:-1]
+            if counts and counts[0] > 1:
+                score = (sum(count == counts[0] for count in counts) / len(counts), counts[0])
+                if score > best_score:
+                    best, best_score = separator, score
+        return best
+
+
+class DelimitedWriter:
+    """Reads the source a second time, in step with the rows that are written."""
+
+    def __init__(self, source: DelimitedTable, file: Any, columns: tuple[str, ...], decimal: str):
+        self.source, self.columns, self.decimal = source, columns, decimal
+        self._file = file
+        self._rows = source._rows()
+        self._encoding = source._stored.name
+        self._file.write(source._stored.mark)
+        self._pieces: list[str] = []
+        self._add(source._head, columns)
+
+    def write(self, new: pd.DataFrame) -> None:
+        """See ``TableWriter``."""
+        columns = [self._texts(new[name]) for name in self.columns]
+        for cells in zip(*columns, strict=True):
+            for filled, text in self._rows:
+                if filled:
+                    self._add(text, cells)
+                    break
+                self._pieces.append(text)  # a blank line stays
+            else:
+                raise DataError("more rows were written than the source has")
+        self._flush()
+
+    def finish(self) -> None:
+        """What follows the last row, which can only be blank lines."""
+        for filled, text in self._rows:
+            if filled:
+                raise DataError("fewer rows were written than the source has")
+            self._pieces.append(text)
+        self._flush()
+
+    def _add(self, text: str, cells: Sequence[str]) -> None:
+        end = next((end for end in ENDS if text.endswith(end)), "")
+        separator = self.source.separator or ","
+        self._pieces.append(
+            text.removesuffix(end) + separator + separator.join(map(self._quote, cells)) + end
+        )
+
+    def _quote(self, cell: str) -> str:
+        special = ('"', "\n", "\r", self.source.separator or ",")
+        if cell and (self.source._quoted or any(sign in cell for sign in special) or cell != cell.strip()):
+            return '"' + cell.replace('"', '""') + '"'
+        return cell
+
+    def _texts(self, column: pd.Series) -> list[str]:
+        if pd.api.types.is_float_dtype(column.dtype):
+            texts = [f"{value:.{DIGITS}f}" if value == value else "" for value in column.astype(float)]
+            return [text.replace(".", self.decimal) for text in texts] if self.decimal != "." else texts
+        return ["" if missing else str(cell) for cell, missing in zip(column, column.isna(), strict=True)]
+
+    def _flush(self) -> None:
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        try:
+            self._file.write(text.encode(self._encoding))
+        except UnicodeEncodeError as error:
+            raise TableFileError(
+                f"{self.source.path} is {self._encoding} text, which has no sign for "
+                f"{error.object[error.start]!r} in the new cells. Save it as UTF-8 first."
+            ) from None
+
+
+def _text_array(cells: Sequence[str]) -> Any:
+    array = pa.array(cells, pa.large_string())
+    missing = pc.is_in(pc.utf8_trim_whitespace(array), pa.array(MISSING, pa.large_string()))
+    return pc.if_else(missing, pa.scalar(None, pa.large_string()), array)
+
+
+def _names(path: Path, cells: Sequence[str]) -> tuple[str, ...]:
+    """Unique names; a nameless column, such as a row number that was saved with the table, gets one."""
+    names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise TableFileError(f"{path} names two columns {twice!r} in its first line; rename one of them.")
+    return tuple(names)
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell" + ("" if count == 1 else "s")
+
+
+def _why(error: csv.Error) -> str:
+    """The csv module's reasons, in words for the person who has the file."""
+    text = str(error)
+    if "unexpected end" in text or "field larger" in text:
+        return "a quotation mark opens a cell that never ends"
+    if "expected after" in text:
+        return "a quotation mark ends a cell, and the cell goes on behind it"
+    return text

@@ -1,0 +1,128 @@
+"""A table in a file: what it is, its rows in chunks, and a copy of it with more columns.
+
+The format is that of the content, whatever the name says. Nothing is held in memory but a chunk.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+import pandas as pd
+
+from pinvgcn.errors import ColumnError, ParameterError, TableFileError
+from pinvgcn.io.unfinished import check_output
+
+ROWS = 100_000  # of a chunk
+# cells that mean "not known", whatever stands around them: what pandas, R, Excel, SQL and UCI write for it
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "<NA>", "#N/A", "NULL", "null", "?")
+
+
+class TableWriter(Protocol):
+    """Adds columns to the rows of a source, in their order."""
+
+    def write(self, new: pd.DataFrame) -> None:
+        """The new cells of the next ``len(new)`` rows; missing ones stay empty."""
+
+
+class TableSource(ABC):
+    """A table that can be read again and again."""
+
+    format: str
+    not_for: ClassVar[tuple[str, ...]] = ()  # endings of names that promise another format
+    path: Path
+    columns: tuple[str, ...]
+    count: int | None = None  # rows, where the file tells
+    encoding: str | None = None
+    separator: str | None = None
+    notes: tuple[str, ...] = ()  # what the reader of the results should know
+    share: float | None = None  # of the file that ``chunks`` has read so far
+
+    @abstractmethod
+    def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
+        """The rows, in frames of at most ``rows``, numbered from 0 through the whole table.
+
+        Text is of pandas' string type with NA for ``MISSING``; Parquet columns keep their types. A table
+        without rows is an error.
+        """
+
+    @abstractmethod
+    def writer(
+        self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
+    ) -> AbstractContextManager[TableWriter]:
+        """Copies the table to ``out`` and adds ``columns`` behind its own, which stay as they are.
+
+        The file appears when all rows have been written; after an error nothing is left of it.
+        """
+
+    def frame(self) -> pd.DataFrame:
+        """All rows."""
+        return pd.concat(list(self.chunks()))
+
+    def column(self, name: str) -> str:
+        """The name, if there is such a column; else an error that suggests the nearest."""
+        if name in self.columns:
+            return name
+        raise unknown_column(name, self.columns, self.path)
+
+    def check_copy(self, out: str | Path, *, force: bool = False) -> Path:
+        """The path, if a copy of this table can be written there, by its name and the folder."""
+        out = check_output(out, force=force)
+        if out.suffix.lower() in self.not_for:
+            raise ParameterError(
+                f"The output is written in the format of {self.path}, {self.format}. "
+                f"Got the name {out.name!r}; choose one that ends with .{self.format}."
+            )
+        return out
+
+    def check_new(self, columns: Sequence[str]) -> None:
+        """No new column has the name of one that is there."""
+        for name in columns:
+            if name in self.columns:
+                raise ColumnError(
+                    f"{self.path} already has a column {name!r}, which would be written. "
+                    "Rename or remove it first."
+                )
+
+
+def unknown_column(name: str, columns: Sequence[str], path: Path | str) -> ColumnError:
+    """The error of a column that is not there: what is, and what may have been meant."""
+    folded = {column.casefold(): column for column in columns}
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
+    shown = ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+    meant = f"Did you mean {folded[near[0]]!r}? " if near else ""
+    return ColumnError(f"{path} has no column {name!r}. {meant}It has: {shown}.")
+
+
+def open_table(path: str | Path) -> TableSource:
+    """A CSV, TSV (gzipped or not) or Parquet file, told apart by content."""
+    from pinvgcn.io.delimited import DelimitedTable
+    from pinvgcn.io.parquet import MAGIC, ParquetTable
+
+    path = Path(path)
+    if path.is_dir():
+        raise TableFileError(f"The table must be a file. Got the folder {str(path)!r} instead.")
+    if not path.exists():
+        raise TableFileError(f"There is no file {path}.{_near(path)}")
+    try:
+        with path.open("rb") as file:
+            parquet = file.read(len(MAGIC)) == MAGIC
+        return ParquetTable(path) if parquet else DelimitedTable(path)
+    except TableFileError:
+        raise
+    except OSError as error:
+        raise TableFileError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _near(path: Path) -> str:
+    """A file beside it that may have been meant."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f" Did you mean {path.with_name(near[0])}?" if near else ""
