@@ -2,11 +2,10 @@
 
 ====  ==========================================================
    0  it worked
+   1  a mistake in this package: its traceback is shown, as for any Python program
    2  something handed in cannot be used, or a file cannot be read or written
  130  interrupted with Ctrl-C
 ====  ==========================================================
-
-Anything else is a mistake in this package: its traceback is shown, as for any Python program.
 """
 
 from __future__ import annotations

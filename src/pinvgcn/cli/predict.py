@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 EXAMPLES = """
-[bold]Example[/bold]
+[bold]Examples[/bold]
 
   pinvgcn predict street.model next-street.laz -o classified.laz
+
+  pinvgcn predict customers.model new-customers.csv -o classified.csv
 """
 
 
@@ -31,6 +33,9 @@ def predict(
             help="Metres per unit, such as 0.3048. By default what the file says, else 1.", show_default=False
         ),
     ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Tables: a column with the probability of each class.")
+    ] = False,
     tile_points: Annotated[
         int, typer.Option(min=1_000, help="Points of a tile; fewer need less memory.")
     ] = 500_000,
@@ -43,14 +48,27 @@ def predict(
 ) -> None:
     """Classify a file with a model that was saved.
 
-    Files may be larger than memory: they are worked through in tiles, which see their surroundings,
-    so that the result is that of the whole. The copy has `confidence` and `outside` as that of
-    `pinvgcn segment`. A scan must be in the coordinate system of the one that the model knows.
+    A scan for a model of `pinvgcn segment`, a table for one of `pinvgcn classify`. Files may be larger
+    than memory: scans are worked through in tiles, which see their surroundings, so that the result is
+    that of the whole; tables in chunks. A scan's copy has `confidence` and `outside` as that of
+    `pinvgcn segment`; it must be in the coordinate system of the scan that the model knows.
     """
     from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.scan_results import announce, print_plan
+    from pinvgcn.cli.table_predict import predict_if_table
 
+    if predict_if_table(
+        model,
+        file,
+        out=out,
+        probabilities=probabilities,
+        force=force,
+        dry_run=dry_run,
+        as_json=as_json,
+        quiet=quiet,
+    ):
+        return
     with loading():
         from pinvgcn.scans import PredictRequest
         from pinvgcn.scans import predict as job

@@ -35,8 +35,8 @@ class by class, and a scan is not: <em>of the scan</em> gives each class the wei
 points, as the model finds it. The model itself prefers frequent classes where it is in doubt, which is
 right for a scan and wrong for labels of which all classes have equally many: a line of its own has the
 answers that it gives when classes are as frequent as their labels. Ranges hold the truth with a probability
-of 95 %, if the labels of each class were picked at random. Where they were picked in patches, or where a class is easy to tell, every method
-looks better than it is elsewhere.</p>"""
+of 95 %, if the labels of each class were picked at random. Where they were picked in patches, or where a
+class is easy to tell, every method looks better than it is elsewhere.</p>"""
 UNTESTED = """<p>No class has two labels, so none could be hidden and asked for: how well the model does is
 unknown. Label a few more points of each class.</p>"""
 
