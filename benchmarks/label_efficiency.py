@@ -1,7 +1,7 @@
 """How many labels it takes: 1 to 100 a class at random, and labels that come as clicks in a few places.
 
     python benchmarks/label_efficiency.py [--data oakland1 mushroom ...] [--seeds 3] [--results FILE]
-    python benchmarks/label_efficiency.py --results docs/label-efficiency.jsonl --draw docs/images/label-efficiency.png
+    python benchmarks/label_efficiency.py --results docs/label-efficiency.jsonl --draw FIGURE.png
 
 Every run is one line of FILE (label-efficiency.jsonl) as soon as it is through; what is there is not done
 again. ``--draw`` makes the figure and prints the tables of docs/label-efficiency.md from that file alone.
