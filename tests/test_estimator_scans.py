@@ -44,7 +44,8 @@ def test_the_formula():
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
     V, _ = model._nodes.place(X, model.spectrum_)
     nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in model._members]
-    trees = [member.trees.log_proba(inputs) for member in model._members]
+    values = np.hstack([inputs[:, :3], shapes])  # thresholds need no ranks
+    trees = [member.trees.log_proba(values) for member in model._members]
     scores = model._weights[0] * np.mean(nets, axis=0) + model._weights[1] * np.mean(trees, axis=0)
     p = softmax(scores, axis=1)
     q = (p + 10 * local_average(X, p, neighbours=10)) / 11
@@ -98,12 +99,13 @@ def test_runs_side_by_side_and_a_warm_start():
 
 
 def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
-    """Intensities in any unit: only their order counts, in the network and in the trees."""
+    """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5).fit(X, LABELS, features=intensity)
+    assert model._scaling.ranks.knots.shape[1] == 31 + 1
     assert any((member.trees.feature == 34).any() for member in model._members)
-    other_unit = quick(epochs=5).fit(X, LABELS, features=np.exp(intensity / 5.0))
-    np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-6)
+    other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
+    np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")
     loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
     again = loaded.predict_proba(X[::40], features=intensity[::40])
@@ -118,7 +120,7 @@ def test_how_long_training_takes():
         for trees in ("auto", 0)
         for asked in ("auto", 30)
     }
-    assert epochs == {("auto", "auto"): 200, ("auto", 30): 30, (0, "auto"): 500, (0, 30): 30}
+    assert epochs == {("auto", "auto"): 300, ("auto", 30): 30, (0, "auto"): 500, (0, 30): 30}
 
 
 def test_sigma_by_labels_keeps_the_shapes():

@@ -72,10 +72,13 @@ def test_kept_and_taken_back():
     np.testing.assert_array_equal(Trees.from_state(state, 4).log_proba(X), trees.log_proba(X))
 
 
-def test_with_a_table():
+@pytest.mark.parametrize("features", [None, X[:, :1] ** 2])
+def test_with_a_table(features):
     table = np.round(X / 3).astype(int).astype(str)
-    model = PinvGCNClassifier("categorical", members=2, trees=10, epochs=10).fit(table, FEW)
-    np.testing.assert_allclose(model.predict_proba(table), model.transduction_proba_, atol=1e-9)
+    model = PinvGCNClassifier("categorical", members=2, trees=10, epochs=10)
+    model.fit(table, FEW, features=features)
+    again = model.predict_proba(table, features=features)
+    np.testing.assert_allclose(again, model.transduction_proba_, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from pinvgcn.members import (
     Member,
     as_epochs,
     as_members,
+    as_sample,
     as_trees,
     joint_scores,
     side_by_side,
@@ -99,10 +100,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     learning_rate, weight_decay
         Its training; see ``TrainingSettings``.
     epochs : int or "auto"
-        How many steps training takes. "auto" for 500, and for 200 where trees stand beside the network.
+        How many steps training takes. "auto" for 500, and for 300 where trees stand beside the network.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
-        all, "auto" for all up to 32,768 and 4,096 of them beyond. Prediction always sums over all nodes.
+        all, "auto" for all up to 32,768 and 4,096 of them beyond, and for 2,048 where trees stand beside the
+        network. Prediction always sums over all nodes.
     patience, held_out : int or None, float
         With a number of epochs as patience, the share ``held_out`` of each class's labels is not learned
         from, and training stops when the loss there has not fallen for so long; the best weights are kept.
@@ -345,12 +347,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
         V, own = nodes.place(X, self.spectrum_, among=among)
-        inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
+        extra = self._scaling.extra_like_in_fit(features, len(V))
+        inputs = self._scaling(own, extra)
+        values = None if self._members[0].trees is None else self._scaling.unranked(inputs, own, extra)
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
-            scores = joint_scores(self._members, self._weights, inputs[first], V[first])[inverse]
+            some = None if values is None else values[first]
+            scores = joint_scores(self._members, self._weights, inputs[first], V[first], some)[inverse]
         else:
-            scores = joint_scores(self._members, self._weights, inputs, V)
+            scores = joint_scores(self._members, self._weights, inputs, V, values)
         if not isinstance(nodes, CloudNodes):
             return self._outcome(scores, None, None)
         return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
@@ -379,10 +384,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
         self._device()
-        epochs = as_epochs(self.epochs, trees)
-        return TrainingSettings(
-            self.learning_rate, self.weight_decay, epochs, self.nodes_per_epoch, self.patience
-        )
+        epochs, sample = as_epochs(self.epochs, trees), as_sample(self.nodes_per_epoch, trees)
+        return TrainingSettings(self.learning_rate, self.weight_decay, epochs, sample, self.patience)
 
     def _seed(self) -> int:
         try:
@@ -458,6 +461,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         started = time.perf_counter()
         count = as_members(self.members, prepared.nodes)
         parts = labels.folds(count, seed)
+        trees = as_trees(self.trees, prepared.nodes)
+        values = prepared.unranked() if trees else None
         done = itertools.count()
 
         def learn(number: int, stop: threading.Event | None) -> Member:
@@ -472,7 +477,12 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             before = self._members[min(number, len(self._members) - 1)].network if warm else None
             own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
             own_threads = threads if count == 1 else 1
-            return self._train(prepared, parts[number][0], own, before, on_epoch, own_threads)
+            mine = parts[number][0]
+            member = self._train(prepared, mine, own, before, on_epoch, own_threads)
+            if values is None:
+                return member
+            places = prepared.node_of(mine.rows)
+            return replace(member, trees=Trees.grown(values, mine, places, count=trees, seed=own))
 
         epochs = count * self._settings(warm, prepared.nodes).epochs
         with progress(epochs, show=self.verbose) as show:
@@ -482,10 +492,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             for member, (_, held) in zip(members, parts, strict=True):
                 if held is not None:
                     places = prepared.node_of(held.rows)
-                    opinions = member.opinions(prepared.inputs[places], prepared.basis[places])
+                    some = None if values is None else values[places]
+                    opinions = member.opinions(prepared.inputs[places], prepared.basis[places], some)
                     unseen.append((opinions, held.codes))
             weights = weights_of(unseen, 1 if members[0].trees is None else 2)
-            joint = joint_scores(members, weights, prepared.inputs, prepared.basis)
+            joint = joint_scores(members, weights, prepared.inputs, prepared.basis, values)
             scores = prepared.of_all_rows(joint)
         if not np.isfinite(scores).all():
             raise TrainingError(
@@ -562,10 +573,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
         counts = None if prepared.distinct is None else prepared.distinct.counts
         with np.errstate(over="ignore", invalid="ignore"):  # checked by who adds them up
-            layers = fold(network, prepared.inputs, prepared.basis, counts)
-        trees, nodes = as_trees(self.trees, prepared.nodes), prepared.node_of(labels.rows)
-        grown = Trees.grown(prepared.inputs, labels, nodes, count=trees, seed=seed) if trees else None
-        return Member(network, layers, losses, grown)
+            return Member(network, fold(network, prepared.inputs, prepared.basis, counts), losses)
 
     def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
         device = self._device()

@@ -74,6 +74,16 @@ class InputScaling:
         extra = self._ranked(extra)
         return sp.csr_array(sp.hstack([own, (extra - self.shift[n_own:]) / self.scale[n_own:]]))
 
+    def unranked(self, inputs: Any, own: Any, extra: np.ndarray | None) -> Any:
+        """These ``inputs`` with the values of features that were ranked: for whom only thresholds count."""
+        if self.ranks is None:
+            return inputs
+        ranked = self.ranks.knots.shape[1]
+        if sp.issparse(own):
+            return sp.csr_array(sp.hstack([inputs[:, :-ranked], extra]))
+        values = own if extra is None else np.hstack([own, extra])
+        return np.hstack([inputs[:, :-ranked], values[:, -ranked:]])
+
     def _ranked(self, columns: np.ndarray) -> np.ndarray:
         if self.ranks is None:
             return columns

@@ -23,7 +23,8 @@ from pinvgcn.trees import Trees
 
 MEMBERS = 5  # each learns from four fifths of the labels
 TREES = 100  # of each member
-EPOCHS = {False: 500, True: 200}  # of a network alone, and of one with trees beside it, which needs less
+EPOCHS = {False: 500, True: 300}  # of a network alone, and of one with trees beside it, which needs less
+SAMPLE = 2_048  # of the unlabelled nodes, in an epoch of the latter
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 # exponents of a network's and the trees' probabilities, found on Oakland 1; labels may change them
 USUAL = np.log([0.25, 1.25])
@@ -40,20 +41,20 @@ class Member:
     losses: list[float]
     trees: Trees | None = None
 
-    def opinions(self, X: Any, V: Basis) -> np.ndarray:
-        """At nodes with features X and basis V, the network's scores, or its and the trees' log p:
-        (1 or 2, m, classes)."""
+    def opinions(self, X: Any, V: Basis, values: Any) -> np.ndarray:
+        """At nodes with inputs X, basis V and unranked ``values``, the network's scores, or its and the
+        trees' log p: (1 or 2, m, classes)."""
         scores = apply_layers(self.layers, X, V)
         if self.trees is None:
             return scores[None]
-        return np.stack([log_softmax(scores, axis=1), self.trees.log_proba(X)])
+        return np.stack([log_softmax(scores, axis=1), self.trees.log_proba(values)])
 
 
-def joint_scores(members: Sequence[Member], weights: np.ndarray, X: Any, V: Basis) -> np.ndarray:
+def joint_scores(members: Sequence[Member], weights: np.ndarray, X: Any, V: Basis, values: Any) -> np.ndarray:
     """Σ_o w_o times the mean of the members' opinions o: (m, classes)."""
     total: Any = 0.0
     for member in members:
-        for weight, opinion in zip(weights, member.opinions(X, V), strict=True):
+        for weight, opinion in zip(weights, member.opinions(X, V, values), strict=True):
             total += weight * opinion
     mean: np.ndarray = total / len(members)
     return mean
@@ -72,6 +73,12 @@ def as_trees(trees: Any, nodes: Nodes) -> int:
 def as_epochs(epochs: Any, trees: int) -> int:
     """How many a network is trained for, beside so many trees."""
     return _resolved("epochs", epochs, EPOCHS[trees > 0], 1)
+
+
+def as_sample(nodes_per_epoch: Any, trees: int) -> Any:
+    """How many unlabelled nodes an epoch visits, beside so many trees; training resolves the rest."""
+    automatic = isinstance(nodes_per_epoch, str) and nodes_per_epoch == "auto" and trees > 0
+    return SAMPLE if automatic else nodes_per_epoch
 
 
 def _resolved(name: str, value: Any, automatic: int, minimum: int) -> int:

@@ -31,6 +31,7 @@ class Prepared:
     scaling: InputScaling
     distinct: Distinct | None  # None where every node is computed
     inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes
+    extra: np.ndarray | None  # (n, …) what was handed in beside the nodes' own features
     basis: Basis  # (m, k + r)
     problem: Problem
     seconds: dict[str, float]
@@ -81,7 +82,14 @@ class Prepared:
             "spectrum": spectrum_done - graph_done,
             "training": time.perf_counter() - spectrum_done,
         }
-        return cls(nodes, spectrum, scale, distinct, inputs, basis, problem, stages)
+        return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, stages)
+
+    def unranked(self) -> Any:
+        """What trees see of the distinct nodes: (m, N₀)."""
+        own, extra = self.nodes.features, self.extra
+        if self.distinct is not None:
+            own, extra = own[self.distinct.first], None if extra is None else extra[self.distinct.first]
+        return self.scaling.unranked(self.inputs, own, extra)
 
     def node_of(self, rows: np.ndarray) -> np.ndarray:
         """Which of the distinct nodes these rows of X are."""
