@@ -1,7 +1,7 @@
 """How many labels it takes: 1 to 100 a class at random, and labels that come as clicks in a few places.
 
     python benchmarks/label_efficiency.py [--data oakland1 mushroom ...] [--seeds 3] [--results FILE]
-    python benchmarks/label_efficiency.py --draw docs/images/label-efficiency.svg
+    python benchmarks/label_efficiency.py --results docs/label-efficiency.jsonl --draw FIGURE.png
 
 Every run is one line of FILE (label-efficiency.jsonl) as soon as it is through; what is there is not done
 again. ``--draw`` makes the figure and prints the tables of docs/label-efficiency.md from that file alone.
@@ -176,8 +176,9 @@ def draw(rows: list[Row], path: Path) -> None:
     groups = grouped(rows)
     there = [data for data in DATA if any(row["data"] == data for row in rows)]
     with style():
-        figure = new_figure(10.0, 3.3 * ((len(there) + 2) // 3))
-        panels = figure.subplots((len(there) + 2) // 3, 3, squeeze=False).ravel()
+        down, across = -(-len(there) // 3), min(3, len(there))
+        figure = new_figure(10.0, 3.1 * down + 0.3)
+        panels = figure.subplots(down, across, squeeze=False).ravel()
         for axes in panels[len(there) :]:
             axes.set_axis_off()
         for axes, data in zip(panels, there, strict=False):
@@ -199,6 +200,7 @@ def draw(rows: list[Row], path: Path) -> None:
             axes.set_xscale("log")
             axes.set_xticks(COUNTS, [str(c) for c in COUNTS])
             axes.minorticks_off()
+            axes.set_xlim(0.85, 118)
             axes.set_xlabel("labels per class")
             axes.set_ylabel("accuracy, %")
             axes.set_title(TITLES[data])

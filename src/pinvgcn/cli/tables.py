@@ -44,7 +44,7 @@ def contest_table(comparison: Comparison) -> Table:
 
     table = _table(comparison.task)
     table.add_column("method", no_wrap=True)
-    for head in ("accuracy", "macro F1", "seconds", "memory"):
+    for head in ("accuracy, %", "macro F1, %", "seconds", "memory"):
         table.add_column(head, justify="right", no_wrap=True)
     several = len(comparison.seeds) > 1
     lines = comparison.summaries()
@@ -52,8 +52,8 @@ def contest_table(comparison: Comparison) -> Table:
         spreads = [f" ± {100 * sd:.1f}" if several else "" for sd in (line.accuracy_sd, line.macro_f1_sd)]
         table.add_row(
             Text(f"→ {line.title}" if line.method == OURS else f"  {line.title}"),
-            f"{100 * line.accuracy:.1f}{spreads[0]} %",
-            f"{100 * line.macro_f1:.1f}{spreads[1]} %",
+            f"{100 * line.accuracy:.1f}{spreads[0]}",
+            f"{100 * line.macro_f1:.1f}{spreads[1]}",
             f"{line.total_seconds:.1f}",
             memory_text(line.memory),
             style="bold" if line.accuracy == lines[0].accuracy else "",

@@ -96,10 +96,11 @@ def task_for(request: Request) -> Task:
     least = int(task.class_sizes.argmin())
     size = int(task.class_sizes[least])
     if size <= task.per_class:
+        own = request.labels is not None or request.target is not None
         raise LabelError(
             f"Every class must have more than {task.per_class} labelled {task.noun}: so many are shown to "
             f"the methods, and the others are scored. Got {size:,} of class {task.class_names[least]}; "
-            "lower --per-class."
+            f"lower --per-class{', or leave out classes with --unlabelled' if own else ''}."
         )
     return task
 
