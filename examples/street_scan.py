@@ -16,8 +16,8 @@ labels = random_split(street.y, per_class=40, random_state=0)  # -1 where unlabe
 print(f"{len(labels):,} points, {np.sum(labels >= 0)} of them labelled: {', '.join(street.target_names)}")
 
 # %%
-# No setting is needed. (Training takes 500 epochs by default; 150 do here, and take fifteen seconds less.)
-# `transduction_` has a class for every point that was given, labelled or not.
+# No setting is needed; fewer `epochs` than the default only keep this page quick. `transduction_` has a class
+# for every point that was given, labelled or not.
 model = PinvGCNClassifier(epochs=150).fit(street.X, labels)
 print(model.spectrum_)
 

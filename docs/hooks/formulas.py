@@ -48,7 +48,7 @@ def _mathml(match: re.Match[str], page: Any) -> str:
         return mathml
     tag = TAG.search(latex)
     number = f'<span class="number">({tag[1]})</span>' if tag else ""
-    return f'<div class="equation">{mathml}{number}</div>'
+    return f'<div class="equation"><div>{mathml}</div>{number}</div>'
 
 
 def on_post_build(config: Any) -> None:

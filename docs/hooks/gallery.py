@@ -117,9 +117,8 @@ def contents(readme: str, results: dict[str, Any]) -> str:
     for title, name, line in ENTRY.findall(readme):
         stem = Path(name).stem
         picture = next(p for block in results[stem]["blocks"] for p in block["pictures"])
-        cards.append(
-            f"-   [![{title}]({picture})]({stem}.md)\n\n    **[{title}]({stem}.md)**\n\n    {line[0].upper()}{line[1:]}"
-        )
+        words = line[0].upper() + line[1:]
+        cards.append(f"-   [![{title}]({picture})]({stem}.md)\n\n    **[{title}]({stem}.md)**\n\n    {words}")
     return WIDE + "\n\n".join(
         [opening, '<div class="grid cards gallery" markdown>', *cards, "</div>", closing]
     )

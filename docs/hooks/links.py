@@ -56,8 +56,10 @@ def on_page_content(content: str, page: Any, files: Any, **_: Any) -> str:
         target = files.get_file_from_path(f"{match['page'] or 'maths'}.md")
         if target is None or target.src_uri == page.file.src_uri:
             return match[0]
-        anchor = f"#{number}" if number else ""
-        return f'<a href="{get_relative_url(target.url, page.url)}{anchor}">{match[0]}</a>'
+        href = get_relative_url(target.url, page.url)
+        if number:
+            return f'<a href="{href}#{number}">mathematics, {number}</a>'
+        return f'<a href="{href}">{match[0]}</a>'
 
     parts = LITERAL.split(content)
     parts[::2] = [CITATION.sub(replace, part) for part in parts[::2]]

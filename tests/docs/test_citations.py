@@ -50,6 +50,19 @@ def test_pages_that_are_cited_exist():
     assert missing == set()
 
 
+def test_links_lead_somewhere():
+    """Where the repository is read; the build of the site checks the same there, and anchors too."""
+    pages = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*")]
+    links = [
+        (page, target)
+        for page in pages
+        if page.suffix in {".md", ".py"}
+        for target in re.findall(r"\]\(([^)\s#:]+)[^)\s:]*\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(links) > 40
+    assert [(str(page.relative_to(ROOT)), to) for page, to in links if not (page.parent / to).exists()] == []
+
+
 def test_every_paragraph_has_a_number_of_its_own():
     assert [number for number, count in Counter(paragraphs).items() if count > 1] == []
     by_section = Counter(number.split(".")[0] for number in paragraphs)
