@@ -161,3 +161,11 @@ def test_colours_are_given_in_turn() -> None:
         book.do({"do": "add class", "name": str(number), "colour": list(free_colour(book.classes))})
     assert [c.colour for c in book.classes] == [*COLOURS, COLOURS[0]]
     assert np.all(book.of_point == -1)
+
+
+def test_familiar_classes_have_familiar_colours() -> None:
+    book = LabelBook(1)
+    for name in ("Vegetation", "vegetation, low", "pole"):
+        book.do({"do": "add class", "name": name, "colour": list(free_colour(book.classes, name))})
+    # green, then the first that is free, then blue: which that was
+    assert [c.colour for c in book.classes] == [(0, 158, 115), (0, 114, 178), (230, 159, 0)]

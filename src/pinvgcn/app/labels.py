@@ -16,6 +16,12 @@ COLOURS = (
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (213, 94, 0), (204, 121, 167), (86, 180, 233),
     (240, 228, 66), (148, 103, 189), (140, 86, 75), (23, 190, 207),
 )  # fmt: skip
+# what people expect of names that scans often have, by what the name begins with
+USUAL = {
+    "ground": (140, 86, 75), "road": (140, 86, 75), "veg": (0, 158, 115), "high veg": (0, 158, 115),
+    "tree": (0, 158, 115), "building": (230, 159, 0), "facade": (230, 159, 0), "pole": (0, 114, 178),
+    "wire": (213, 94, 0), "car": (204, 121, 167), "water": (86, 180, 233),
+}  # fmt: skip
 LONGEST = 60  # characters of a name
 Action = dict[str, Any]
 
@@ -174,9 +180,12 @@ class LabelBook:
         return name
 
 
-def free_colour(classes: Sequence[Category]) -> tuple[int, int, int]:
-    """The first colour that no class has yet; after ten classes the least used one."""
+def free_colour(classes: Sequence[Category], name: str = "") -> tuple[int, int, int]:
+    """The usual colour of such a name, or the first that no class has yet; after ten the least used one."""
     used = [category.colour for category in classes]
+    for known, colour in USUAL.items():
+        if name.lower().startswith(known) and colour not in used:
+            return colour
     return min(COLOURS, key=lambda colour: (used.count(colour), COLOURS.index(colour)))
 
 

@@ -230,7 +230,7 @@ class Page:
         name = self._name.value
         if name in taken or not name.strip():
             name = next(f"class {i}" for i in range(1, 10_000) if f"class {i}" not in taken)
-        self.session.do({"do": "add class", "name": name, "colour": list(free_colour(classes))})
+        self.session.do({"do": "add class", "name": name, "colour": list(free_colour(classes, name))})
         self._choose(self.session.view.classes[-1].number)
 
     def _rename_class(self) -> None:
@@ -383,7 +383,7 @@ def _said(view: View) -> str:
     lines = [f"**{view.step} …**"] if view.step else []
     lines.append(f"{count:,} of {len(view.labels):,} points labelled")
     if view.held_out is not None:
-        lines.append(f"of which the others would have labelled **{view.held_out:.0%}** alike")
+        lines.append(f"**{view.held_out:.0%}** of the labels can be told from the others")
     if view.right is not None:
         lines.append(f"**{view.right:.1%}** of all points agree with the reference")
     if view.predicted is not None:

@@ -72,7 +72,8 @@ def serve(request: Request) -> Running:
         book = journal.book
         for name in request.classes if request.classes is not None else () if book.classes else CLASSES:
             if name not in [category.name for category in book.classes]:
-                journal.do({"do": "add class", "name": name, "colour": list(free_colour(book.classes))})
+                colour = list(free_colour(book.classes, name))
+                journal.do({"do": "add class", "name": name, "colour": colour})
         said = [f"Every action is kept in {path}."]
         if known:
             said = [f"Continuing with {len(book.labelled):,} labels of {path}."]
