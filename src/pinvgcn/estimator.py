@@ -37,7 +37,7 @@ from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.members import Member, as_members, joint_scores, side_by_side, temperature
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
-from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
+from pinvgcn.nn import Basis, Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import copy_weights, hidden_widths
 from pinvgcn.nn.nodewise import apply_layers, fold
@@ -46,6 +46,7 @@ from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
+from pinvgcn.sets import PredictionSets
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
@@ -302,6 +303,38 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         P = self._proba(X, features, among)
         return self.classes_[P.argmax(axis=1)]
 
+    def predict_set(
+        self, X: Any, *, coverage: float = 0.9, features: Any = None, among: str = "training"
+    ) -> np.ndarray:
+        """Which of the classes any rows, seen or not, may belong to: a mask (m, classes) over ``classes_``.
+
+        Of the rows of each class, the share ``coverage`` has it in its set, provided that the labels of the
+        class were picked at random (docs/maths.md, 9.4). A set may have several classes where the model is in
+        doubt, and none where a row is unlike the labels of every class. Labels that some members have not
+        seen decide: it needs ``members`` of 2 or more, and 9 labels of each class for a coverage of 0.9.
+        """
+        sets = self._sets_or_raise()
+        places = sets.places(coverage, self.classes_)  # before there is work to lose
+        inputs, V, inverse, points, cloud = self._placed(X, features, among)
+        scores = [apply_layers(member.layers, inputs, V)[inverse] for member in self._members]
+        return sets.at(scores, self._outcome, points, cloud) < places
+
+    def transduction_set(self, *, coverage: float = 0.9) -> np.ndarray:
+        """``predict_set`` at the rows of the fitted X: (n, classes). What it promises holds where there is no
+        label; at labelled rows, too, it is what the model says."""
+        sets = self._sets_or_raise()
+        return sets.above < sets.places(coverage, self.classes_)
+
+    def _sets_or_raise(self) -> PredictionSets:
+        check_is_fitted(self, "classes_")
+        if self._sets is not None:
+            return self._sets
+        raise ParameterError(
+            "Prediction sets need labels that some network has not seen: members must be 2 or more, and "
+            f"a class must have two labels. Got members={self.members!r}, {len(self._members)} in the end; "
+            "fit again with members=5."
+        )
+
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "training"
     ) -> float:
@@ -318,6 +351,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _proba(self, X: Any, features: Any, among: str) -> np.ndarray:
+        inputs, V, inverse, points, cloud = self._placed(X, features, among)
+        return self._outcome(joint_scores(self._members, inputs, V)[inverse], points, cloud)
+
+    def _placed(self, X: Any, features: Any, among: str) -> tuple[Any, Basis, Any, Any, Any]:
+        """What the networks see of rows and where these have it, and points and the cloud of neighbours."""
         check_is_fitted(self, "classes_")
         check_choice("among", among, ("training", "own"))
         nodes = self._nodes
@@ -325,14 +363,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             self._columns(X, reset=False)
         V, own = nodes.place(X, self.spectrum_, among=among)
         inputs = self._scaling(own, self._scaling.extra_like_in_fit(features, len(V)))
+        inverse: Any = slice(None)
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
-            scores = joint_scores(self._members, inputs[first], V[first])[inverse]
-        else:
-            scores = joint_scores(self._members, inputs, V)
+            inputs, V = inputs[first], V[first]
         if not isinstance(nodes, CloudNodes):
-            return self._outcome(scores, None, None)
-        return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
+            return inputs, V, inverse, None, None
+        return inputs, V, inverse, as_points(X, "X"), nodes.points if among == "training" else None
 
     def _training_settings(self) -> TrainingSettings:
         """Those of training; and all that need no nodes are checked, before there is work to lose.
@@ -491,6 +528,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self._nodes = prepared.nodes
         self._scaling = prepared.scaling
         self._outcome = outcome
+        self._sets = PredictionSets.of(each, [held for _, held in parts], outcome, prepared.nodes)
         self.priors_ = labels.shares if outcome.factors is None else labels.shares * outcome.factors
         self.transduction_proba_ = P
         self.transduction_ = labels.classes[P.argmax(axis=1)]

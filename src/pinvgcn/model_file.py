@@ -20,6 +20,7 @@ from pinvgcn.nn.nodewise import NodeLayer
 from pinvgcn.nodes import CloudNodes, nodes_from_state
 from pinvgcn.outcome import Outcome
 from pinvgcn.ranks import Ranks
+from pinvgcn.sets import PredictionSets
 from pinvgcn.spectra import Spectrum
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
@@ -57,6 +58,8 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays["node_proba"] = outcome.node_proba
     if isinstance(model._nodes, CloudNodes) and model._nodes.is_local(outcome.neighbours):
         arrays["cloud"] = model._nodes.points
+    if model._sets is not None:
+        arrays |= model._sets.state()
     parameters = model.get_params(deep=False)
     if model._nodes.kind == "given":
         parameters["graph"] = None
@@ -109,6 +112,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         arrays.get("node_proba"),
         arrays.get("factors"),
     )
+    model._sets = PredictionSets.from_state(arrays)
     if "priors" in arrays:
         model.priors_ = arrays["priors"]
     if description["columns"]:

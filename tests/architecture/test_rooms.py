@@ -28,6 +28,7 @@ ROOMS = (
     "row_labels",
     "priors",
     "outcome",
+    "sets",
     "members",
     "bandwidth",
     "model_file",
