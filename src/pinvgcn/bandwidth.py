@@ -29,7 +29,8 @@ def sigma_by_labels(model: Any, nodes: CloudNodes, labels: RowLabels, features: 
         splits = [labels.hold_out(SHARE, seed) for seed in range(HOLD_OUTS)]
     except ParameterError:  # one label a class: nothing can be held out
         return base
-    settings = model.get_params(deep=False) | {"epochs": min(EPOCHS, model.epochs), "verbose": False}
+    epochs = min(EPOCHS, model._training_settings().epochs)
+    settings = model.get_params(deep=False) | {"epochs": epochs, "verbose": False}
     losses: dict[float, np.ndarray] = {}  # σ: minus the log probability of each held-out label
     for factor in FACTORS:
         trial = type(model)(**settings | {"sigma": factor * base, "patience": None})

@@ -35,7 +35,16 @@ from pinvgcn.graphs import GaussianGraph, TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.members import Member, as_members, joint_scores, side_by_side, temperature
+from pinvgcn.members import (
+    EPOCHS,
+    WEIGHT_DECAY,
+    Member,
+    as_members,
+    automatic,
+    joint_scores,
+    side_by_side,
+    temperature,
+)
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
 from pinvgcn.nn import Basis, Labels, PinvGCN, TrainingSettings, train
 from pinvgcn.nn.filters import parse_filters
@@ -47,12 +56,13 @@ from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.sets import PredictionSets
+from pinvgcn.walks import beside
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
 SHARED = (
     "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "missing", "min_size", "scaling",
-    "filters", "device",
+    "filters", "neighbours", "device",
 )  # fmt: skip
 
 
@@ -88,8 +98,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         a spread of 1. Tables stay 0 and 1, and the features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
-    learning_rate, weight_decay, epochs
-        Its training; see ``TrainingSettings``.
+    learning_rate
+        Of its training; see ``TrainingSettings``.
+    weight_decay, epochs : float and int, or "auto"
+        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 500 elsewhere.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
         all, "auto" for all up to 32,768 and 4,096 of them beyond. Prediction always sums over all nodes.
@@ -100,11 +112,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         Importance of the classes in training.
     members : int or "auto"
         How many networks are trained, whose scores are averaged. Each of several goes without its own part of
-        each class's labels, by which it is found how sure they may be. "auto" for 5 wherever ``geometry`` is
-        used, 1 elsewhere.
+        each class's labels, by which it is found how sure they may be and which classes a ``predict_set``
+        holds. "auto" for 5 on tables and wherever ``geometry`` is used, 1 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
-        "auto" for 10 wherever ``geometry`` is used.
+        "auto" for 10 wherever ``geometry`` is used. "categorical": beside each network a walk goes from row
+        to one of so many rows that share most values with it, and tells which labels it meets; None for no
+        walk, "auto" for 10.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
         from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
@@ -171,8 +185,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         hidden: int | Sequence[int] = 32,
         dropout: float = 0.5,
         learning_rate: float = 0.01,
-        weight_decay: float = 0.0005,
-        epochs: int = 500,
+        weight_decay: float | str = "auto",
+        epochs: int | str = "auto",
         nodes_per_epoch: int | str | None = "auto",
         patience: int | None = None,
         held_out: float = 0.2,
@@ -315,9 +329,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         """
         sets = self._sets_or_raise()
         places = sets.places(coverage, self.classes_)  # before there is work to lose
-        inputs, V, inverse, points, cloud = self._placed(X, features, among)
-        scores = [apply_layers(member.layers, inputs, V)[inverse] for member in self._members]
-        return sets.at(scores, self._outcome, points, cloud) < places
+        return self._above(sets, X, features, among) < places
 
     def transduction_set(self, *, coverage: float = 0.9) -> np.ndarray:
         """``predict_set`` at the rows of the fitted X: (n, classes). What it promises holds where there is no
@@ -352,7 +364,17 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def _proba(self, X: Any, features: Any, among: str) -> np.ndarray:
         inputs, V, inverse, points, cloud = self._placed(X, features, among)
-        return self._outcome(joint_scores(self._members, inputs, V)[inverse], points, cloud)
+        scores = joint_scores(self._members, inputs, V)
+        if self._walk is not None:
+            scores = (scores + self._walk.at(inputs[:, : self._walk.width]).mean(axis=0)) / 2
+        return self._outcome(scores[inverse], points, cloud)
+
+    def _above(self, sets: PredictionSets, X: Any, features: Any, among: str) -> np.ndarray:
+        inputs, V, inverse, points, cloud = self._placed(X, features, among)
+        each = [apply_layers(member.layers, inputs, V) for member in self._members]
+        if self._walk is not None:
+            each = beside(each, self._walk.at(inputs[:, : self._walk.width]))
+        return sets.at([scores[inverse] for scores in each], self._outcome, points, cloud)
 
     def _placed(self, X: Any, features: Any, among: str) -> tuple[Any, Basis, Any, Any, Any]:
         """What the networks see of rows and where these have it, and points and the cloud of neighbours."""
@@ -395,8 +417,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
         self._device()
+        table = isinstance(self.graph, str) and self.graph == "categorical"
         return TrainingSettings(
-            self.learning_rate, self.weight_decay, self.epochs, self.nodes_per_epoch, self.patience
+            self.learning_rate,
+            automatic("weight_decay", self.weight_decay, WEIGHT_DECAY, table=table),
+            automatic("epochs", self.epochs, EPOCHS, table=table),
+            self.nodes_per_epoch,
+            self.patience,
         )
 
     def _seed(self) -> int:
@@ -452,6 +479,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             solver=self.solver,
             tolerance=self.tolerance,
             filters=self.filters,
+            neighbours=self.neighbours,
             device=self._device(),
             seconds=seconds,
         )
@@ -497,6 +525,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 prepared.of_all_rows(apply_layers(member.layers, prepared.inputs, prepared.basis))
                 for member in members
             ]
+            walk = None
+            if prepared.steps is not None:
+                walk = prepared.steps.walk([learned for learned, _ in parts])
+                each = beside(each, walk.logs(prepared.steps.nearest)[:, prepared.steps.inverse])
             scores = np.mean(each, axis=0) if count > 1 else each[0]
         if not np.isfinite(scores).all():
             raise TrainingError(
@@ -527,6 +559,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.timings_ = seconds
         self._nodes = prepared.nodes
         self._scaling = prepared.scaling
+        self._walk = walk
         self._outcome = outcome
         self._sets = PredictionSets.of(each, [held for _, held in parts], outcome, prepared.nodes)
         self.priors_ = labels.shares if outcome.factors is None else labels.shares * outcome.factors

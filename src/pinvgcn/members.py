@@ -17,11 +17,13 @@ from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError
 from pinvgcn.nn import Basis, PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers
-from pinvgcn.nodes import Nodes
+from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.outcome import is_scan
 from pinvgcn.row_labels import RowLabels
 
 MEMBERS = 5  # each learns from four fifths of the labels
+EPOCHS = {"table": 200, "other": 500}
+WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # what made tables' networks less sure of themselves
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 
 
@@ -47,8 +49,17 @@ def as_members(members: Any, nodes: Nodes) -> int:
     if isinstance(members, str):
         if members != "auto":
             raise ParameterError(f"members must be a whole number or 'auto'. Got {members!r} instead.")
-        return MEMBERS if is_scan(nodes) else 1
+        return MEMBERS if is_scan(nodes) or isinstance(nodes, TableNodes) else 1
     return check_count("members", members)
+
+
+def automatic(name: str, value: Any, by_kind: dict[str, Any], *, table: bool) -> Any:
+    """``value``, or for "auto" what suits a table or anything else."""
+    if not isinstance(value, str):
+        return value
+    if value != "auto":
+        raise ParameterError(f"{name} must be a number or 'auto'. Got {value!r} instead.")
+    return by_kind["table" if table else "other"]
 
 
 def side_by_side(

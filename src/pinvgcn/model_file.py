@@ -22,6 +22,7 @@ from pinvgcn.outcome import Outcome
 from pinvgcn.ranks import Ranks
 from pinvgcn.sets import PredictionSets
 from pinvgcn.spectra import Spectrum
+from pinvgcn.walks import Walk
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
 BEFORE_FORMAT_3 = {
@@ -60,6 +61,8 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays["cloud"] = model._nodes.points
     if model._sets is not None:
         arrays |= model._sets.state()
+    if model._walk is not None:
+        arrays |= model._walk.state()
     parameters = model.get_params(deep=False)
     if model._nodes.kind == "given":
         parameters["graph"] = None
@@ -112,6 +115,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         arrays.get("node_proba"),
         arrays.get("factors"),
     )
+    model._walk = Walk.from_state(arrays)
     model._sets = PredictionSets.from_state(arrays)
     if "priors" in arrays:
         model.priors_ = arrays["priors"]

@@ -16,6 +16,7 @@ from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import Basis, FilterBasis, Problem
 from pinvgcn.nodes import Nodes
 from pinvgcn.spectra import Spectrum
+from pinvgcn.walks import Steps, as_like_rows
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Prepared:
     inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes
     basis: Basis  # (m, k + r)
     problem: Problem
+    steps: Steps | None  # of walks between rows of a table
     seconds: dict[str, float]
 
     @classmethod
@@ -46,6 +48,7 @@ class Prepared:
         solver: str,
         tolerance: float | None,
         filters: Any,
+        neighbours: Any,
         device: torch.device,
         seconds: float,
     ) -> Prepared:
@@ -76,12 +79,17 @@ class Prepared:
             ids=None if distinct is None else distinct.first,
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
         )
+        like_rows = as_like_rows(neighbours, nodes)
+        steps = None
+        if like_rows is not None:
+            assert isinstance(graph, Hypergraph)
+            steps = Steps.of(graph, like_rows)
         stages = {
             "graph": seconds + graph_done - started,
             "spectrum": spectrum_done - graph_done,
             "training": time.perf_counter() - spectrum_done,
         }
-        return cls(nodes, spectrum, scale, distinct, inputs, basis, problem, stages)
+        return cls(nodes, spectrum, scale, distinct, inputs, basis, problem, steps, stages)
 
     def node_of(self, rows: np.ndarray) -> np.ndarray:
         """Which of the distinct nodes these rows of X are."""
