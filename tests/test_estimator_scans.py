@@ -9,7 +9,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.base import clone
 
-from pinvgcn import PinvGCNClassifier
+from pinvgcn import GaussianGraph, PinvGCNClassifier
 from pinvgcn.errors import ParameterError
 from pinvgcn.features import local_average, local_geometry
 from pinvgcn.nn.nodewise import apply_layers
@@ -162,7 +162,7 @@ def test_bad_settings(settings, message):
 def test_bad_settings_for_other_data():
     with pytest.raises(ParameterError, match=r"geometry=True needs points with x, y and z\. Got 2 columns"):
         quick(geometry=True).fit(X[:, :2], LABELS)
-    with pytest.raises(ParameterError, match=r"neighbours must be 'auto' or None for tables.* Got 5 instead"):
-        PinvGCNClassifier("categorical", neighbours=5, epochs=2).fit(X.round(), LABELS)
+    with pytest.raises(ParameterError, match=r"neighbours must be 'auto' or None for given.* Got 5 instead"):
+        PinvGCNClassifier(GaussianGraph(X, 4.0), neighbours=5, epochs=2).fit(None, LABELS)
     with pytest.raises(ParameterError, match=r"among must be .* Got 'theirs' instead"):
         scan().predict(X, among="theirs")

@@ -106,7 +106,7 @@ class TestClassifier:
         V, H = model._nodes.place(TABLE, model.spectrum_)
         labels = RowLabels.of(FEW, 300)
         learned = [own for own, _ in labels.folds(5, model._seed())]
-        logs = Steps.of(model.graph_, 10).walk(learned).at(H)
+        logs = Steps.of(model.graph_, 5).walk(learned).at(H)
         nets = [apply_layers(member.layers, H, V) for member in model._members]
         joint = np.mean([(n + w) / 2 for n, w in zip(nets, logs, strict=True)], axis=0)
         expected = softmax(joint / model._outcome.temperature, axis=1)

@@ -118,7 +118,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
         "auto" for 10 wherever ``geometry`` is used. "categorical": beside each network a walk goes from row
         to one of so many rows that share most values with it, and tells which labels it meets; None for no
-        walk, "auto" for 10.
+        walk, "auto" for 5.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
         from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
@@ -374,7 +374,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         each = [apply_layers(member.layers, inputs, V) for member in self._members]
         if self._walk is not None:
             each = beside(each, self._walk.at(inputs[:, : self._walk.width]))
-        return sets.at([scores[inverse] for scores in each], self._outcome, points, cloud)
+        alone = [scores[inverse] / self._outcome.temperature**2 for scores in each]
+        return sets.at(alone, self._outcome, points, cloud)
 
     def _placed(self, X: Any, features: Any, among: str) -> tuple[Any, Basis, Any, Any, Any]:
         """What the networks see of rows and where these have it, and points and the cloud of neighbours."""
@@ -561,7 +562,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self._scaling = prepared.scaling
         self._walk = walk
         self._outcome = outcome
-        self._sets = PredictionSets.of(each, [held for _, held in parts], outcome, prepared.nodes)
+        alone = [scores / outcome.temperature**2 for scores in each]  # the outcome's is for their mean
+        self._sets = PredictionSets.of(alone, [held for _, held in parts], outcome, prepared.nodes)
         self.priors_ = labels.shares if outcome.factors is None else labels.shares * outcome.factors
         self.transduction_proba_ = P
         self.transduction_ = labels.classes[P.argmax(axis=1)]

@@ -41,11 +41,12 @@ class PredictionSets:
     def of(
         cls, scores: Sequence[np.ndarray], held: Sequence[RowLabels | None], outcome: Outcome, nodes: Nodes
     ) -> PredictionSets | None:
-        """From each member's scores (n, classes) at all training rows; None where no label was held out."""
+        """From each member's scores (n, classes) at all training rows, as sure as it may be alone; None where
+        no label was held out."""
         some = [(number, labels) for number, labels in enumerate(held) if labels is not None]
         if not some:
             return None
-        P = np.stack([softmax(s / outcome.temperature**2, axis=1) for s in scores])
+        P = np.stack([softmax(s, axis=1) for s in scores])
         points = nodes.points if isinstance(nodes, CloudNodes) else None
         each = _final(P, P, outcome, points, points)
         rows = np.concatenate([labels.rows for _, labels in some])
@@ -68,7 +69,7 @@ class PredictionSets:
         cloud: np.ndarray | None,
     ) -> np.ndarray:
         """``above`` at rows with these scores of each member; neighbours as in ``Outcome``: (m, classes)."""
-        P = np.stack([softmax(s / outcome.temperature**2, axis=1) for s in scores])
+        P = np.stack([softmax(s, axis=1) for s in scores])
         return self.count(_final(P, P if cloud is None else self.node_proba, outcome, points, cloud))
 
     def count(self, each: np.ndarray) -> np.ndarray:

@@ -17,8 +17,8 @@ from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.parallel import ranges, share_out
 from pinvgcn.row_labels import RowLabels
 
-LIKE_ROWS = 10  # a step goes to one of so many
-ON = 0.99  # the probability that a walk goes on: a hundred steps in the mean
+LIKE_ROWS = 5  # a step goes to one of so many
+ON = 0.995  # the probability that a walk goes on: two hundred steps in the mean
 ANCHORS = 8_192  # rows that walks visit; all pairs of them are compared
 DOUBT = 1e-3  # of the mean number of labels met, added to each: far from all labels, none says much
 ENTRIES = 2**24  # of a block of counts: 64 MB
@@ -69,7 +69,7 @@ class Steps:
 @dataclass(frozen=True)
 class Walk:
     """log F_c(x), F = Σ_t α^t W^t Y: how many labels of class c a walk from x meets, which goes on with
-    probability α = 0.99 after each step (docs/maths.md, 9.5). F of a row that is no anchor is the mean over
+    probability α = 0.995 after each step (docs/maths.md, 9.5). F of a row that is no anchor is the mean over
     the anchors most like it.
     """
 
