@@ -29,9 +29,10 @@ def distinct_rows(matrix: Any) -> Distinct:
         A = A.copy()  # it may share its arrays with ``matrix``
         A.sum_duplicates()
     n, width = A.shape
+    hashes = _of_values(A)
     columns = np.arange(1, width + 1, dtype=np.uint64)
     while True:
-        inverse, sums = pd.factorize(_sums(A, columns))
+        inverse, sums = pd.factorize(hashes @ hash_array(columns))
         first = np.empty(len(sums), dtype=np.int64)
         first[inverse[::-1]] = np.arange(n)[::-1]  # of several numbers for one place the last stays
         again = A[first][inverse]
@@ -44,11 +45,10 @@ def distinct_rows(matrix: Any) -> Distinct:
 def row_hashes(matrix: Any) -> np.ndarray:
     """A 64-bit number for each row of a sparse matrix, by what is in it: (n,)."""
     A = sp.csr_array(matrix, dtype=np.float64)
-    return _sums(A, np.arange(1, A.shape[1] + 1, dtype=np.uint64))
+    hashes: np.ndarray = _of_values(A) @ hash_array(np.arange(1, A.shape[1] + 1, dtype=np.uint64))
+    return hashes
 
 
-def _sums(A: sp.csr_array, columns: np.ndarray) -> np.ndarray:
+def _of_values(A: sp.csr_array) -> sp.csr_array:
     values = hash_array(A.data.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0, which no column changes
-    hashes = sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
-    sums: np.ndarray = hashes @ hash_array(columns)
-    return sums
+    return sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
