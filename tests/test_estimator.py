@@ -26,9 +26,9 @@ TABLE = pd.DataFrame(
 
 
 def quick(graph="gaussian", **settings) -> PinvGCNClassifier:
-    return PinvGCNClassifier(
-        graph, **{"epochs": 25, **({"rank": 8} if graph == "gaussian" else {}), **settings}
-    )
+    """One network alone."""
+    own = {"rank": 8} if graph == "gaussian" else {"members": 1, "neighbours": None}
+    return PinvGCNClassifier(graph, **{"epochs": 25, **own, **settings})
 
 
 def dense_scores(model: PinvGCNClassifier, A: np.ndarray, inputs: np.ndarray) -> np.ndarray:

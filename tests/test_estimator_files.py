@@ -302,7 +302,7 @@ class TestFilesOfFormat3:
 
     def test_a_scan(self):
         model = PinvGCNClassifier.load(TestFilesOfFormat1.FILES / "scan-3.safetensors")
-        assert (model.trees, model.members, len(model._members)) == (0, 2, 2)
-        np.testing.assert_allclose(model._weights, [1 / 1.2921899807584742])
+        assert (model.trees, model.members, len(model._ensemble.members)) == (0, 2, 2)
+        np.testing.assert_allclose(model._ensemble.weights, [1 / 1.2921899807584742])
         again = model.predict_proba(X, features=X**2)
         np.testing.assert_allclose(again, model.transduction_proba_, rtol=0, atol=1e-8)

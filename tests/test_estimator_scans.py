@@ -9,7 +9,7 @@ import pytest
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 
-from pinvgcn import PinvGCNClassifier
+from pinvgcn import GaussianGraph, PinvGCNClassifier
 from pinvgcn.errors import ParameterError
 from pinvgcn.features import local_average, local_geometry
 from pinvgcn.nn.nodewise import apply_layers
@@ -43,10 +43,12 @@ def test_the_formula():
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
     V, _ = model._nodes.place(X, model.spectrum_)
-    nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in model._members]
+    nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in model._ensemble.members]
     values = np.hstack([inputs[:, :3], shapes])  # thresholds need no ranks
-    trees = [member.trees.log_proba(values) for member in model._members]
-    scores = model._weights[0] * np.mean(nets, axis=0) + model._weights[1] * np.mean(trees, axis=0)
+    trees = [member.trees.log_proba(values) for member in model._ensemble.members]
+    scores = model._ensemble.weights[0] * np.mean(nets, axis=0) + model._ensemble.weights[1] * np.mean(
+        trees, axis=0
+    )
     p = softmax(scores, axis=1)
     q = (p + 10 * local_average(X, p, neighbours=10)) / 11
     rows = np.flatnonzero(LABELS >= 0)
@@ -103,7 +105,7 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5).fit(X, LABELS, features=intensity)
     assert model._scaling.ranks.knots.shape[1] == 31 + 1
-    assert any((member.trees.feature == 34).any() for member in model._members)
+    assert any((member.trees.feature == 34).any() for member in model._ensemble.members)
     other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")
@@ -144,8 +146,8 @@ def test_who_is_a_scan(points, settings, width):
     assert (model._outcome.neighbours, model._outcome.factors is None) == (
         (10, False) if width == 34 else (None, True)
     )
-    assert len(model._members) == (5 if width == 34 else 1)
-    assert (model._members[0].trees is not None) == (width == 34)
+    assert len(model._ensemble.members) == (5 if width == 34 else 1)
+    assert (model._ensemble.members[0].trees is not None) == (width == 34)
 
 
 def test_each_part_alone():
@@ -193,7 +195,7 @@ def test_bad_settings(settings, message):
 def test_bad_settings_for_other_data():
     with pytest.raises(ParameterError, match=r"geometry=True needs points with x, y and z\. Got 2 columns"):
         quick(geometry=True).fit(X[:, :2], LABELS)
-    with pytest.raises(ParameterError, match=r"neighbours must be 'auto' or None for tables.* Got 5 instead"):
-        PinvGCNClassifier("categorical", neighbours=5, epochs=2).fit(X.round(), LABELS)
+    with pytest.raises(ParameterError, match=r"neighbours must be 'auto' or None for given.* Got 5 instead"):
+        PinvGCNClassifier(GaussianGraph(X, 4.0), neighbours=5, epochs=2).fit(None, LABELS)
     with pytest.raises(ParameterError, match=r"among must be .* Got 'theirs' instead"):
         scan().predict(X, among="theirs")

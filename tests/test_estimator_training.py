@@ -40,7 +40,8 @@ def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def quick(graph="gaussian", **settings) -> PinvGCNClassifier:
-    own = {"rank": 8, "sigma": 4.0} if graph == "gaussian" else {}
+    """One network alone."""
+    own = {"rank": 8, "sigma": 4.0} if graph == "gaussian" else {"members": 1, "neighbours": None}
     return PinvGCNClassifier(graph, **{"epochs": 25, **own, **settings})
 
 

@@ -62,7 +62,7 @@ class TestWeights:
     def test_networks_alone_get_the_root_of_the_likeliest_temperature(self):
         labels = labels_of(200, 200)
         scores, mine = right_with_noise(labels, 3, 0), labels.take(labels.rows % 20 == 0)
-        (found,) = weights_of([(scores[None, mine.rows], mine.codes)], 1) ** -2
+        (found,) = weights_of([(scores[None, mine.rows], mine.codes)], trees=False, walk=False) ** -2
 
         def loss(T: float) -> float:
             return -log_softmax(scores[mine.rows] / T, axis=1)[np.arange(len(mine.rows)), mine.codes].mean()
@@ -75,14 +75,16 @@ class TestWeights:
         labels = labels_of(5, 5)
         scores = np.zeros((1, 100, 2))
         scores[0, labels.rows, labels.codes] = 1.0
-        assert weights_of([(scores[:, labels.rows], labels.codes)], 1)[0] == pytest.approx(1, abs=1e-4)
-        assert weights_of([], 1) == [1]
+        assert weights_of([(scores[:, labels.rows], labels.codes)], trees=False, walk=False)[
+            0
+        ] == pytest.approx(1, abs=1e-4)
+        assert weights_of([], trees=False, walk=False) == [1]
 
     def test_many_labels_find_who_is_right(self):
         labels = labels_of(200, 200)
         good, noise = right_with_noise(labels, 0.5, 1), np.random.default_rng(2).normal(size=(4_000, 2))
         by_net, by_trees = (
-            weights_of([(np.stack(both)[:, labels.rows], labels.codes)], 2)
+            weights_of([(np.stack(both)[:, labels.rows], labels.codes)], trees=True, walk=False)
             for both in ((good, noise), (noise, good))
         )
         assert by_net[0] > 5 * by_net[1]
@@ -91,19 +93,19 @@ class TestWeights:
     def test_few_labels_leave_them_near_the_usual(self):
         labels = labels_of(1, 2)
         scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
-        found = weights_of([(scores[:, labels.rows], labels.codes)], 2)
+        found = weights_of([(scores[:, labels.rows], labels.codes)], trees=True, walk=False)
         np.testing.assert_allclose(np.log(found / 1.4), USUAL, atol=0.3)
-        np.testing.assert_allclose(weights_of([], 2), np.exp(USUAL))
+        np.testing.assert_allclose(weights_of([], trees=True, walk=False), np.exp(USUAL))
 
 
 class TestTogether:
     def test_scores_are_averaged(self):
         model = quick().fit(X, FEW)
-        assert len(model._members) == 3
-        networks = [member.network for member in model._members]
+        assert len(model._ensemble.members) == 3
+        networks = [member.network for member in model._ensemble.members]
         inputs = torch.from_numpy(model._scaling(X, None)).double()
         scores = np.mean([net.double()(inputs).detach().numpy() for net in networks], axis=0)
-        expected = log_softmax(scores * model._weights[0], axis=1)
+        expected = log_softmax(scores * model._ensemble.weights[0], axis=1)
         np.testing.assert_allclose(np.log(model.transduction_proba_), expected, atol=1e-6)
         np.testing.assert_allclose(model.predict_proba(X), model.transduction_proba_, atol=1e-9)
 
@@ -127,7 +129,7 @@ class TestTogether:
         model.save(tmp_path / "model.safetensors")
         loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
         np.testing.assert_allclose(loaded.predict_proba(X + 0.1), model.predict_proba(X + 0.1), atol=1e-12)
-        assert [len(member.layers) for member in loaded._members] == [2, 2, 2]
+        assert [len(member.layers) for member in loaded._ensemble.members] == [2, 2, 2]
 
 
 def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):

@@ -29,7 +29,7 @@ def sigma_by_labels(model: Any, nodes: CloudNodes, labels: RowLabels, features: 
         splits = [labels.hold_out(SHARE, seed) for seed in range(HOLD_OUTS)]
     except ParameterError:  # one label a class: nothing can be held out
         return base
-    epochs = EPOCHS if model.epochs == "auto" else min(EPOCHS, model.epochs)
+    epochs = min(EPOCHS, model._training_settings().epochs)
     # trees know nothing of σ
     settings = model.get_params(deep=False) | {"epochs": epochs, "trees": 0, "verbose": False}
     losses: dict[float, np.ndarray] = {}  # σ: minus the log probability of each held-out label

@@ -36,12 +36,14 @@ from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.inputs import SCALINGS, as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.members import (
+    Ensemble,
     Member,
+    Seen,
     as_epochs,
     as_members,
     as_sample,
     as_trees,
-    joint_scores,
+    as_weight_decay,
     side_by_side,
     weights_of,
 )
@@ -55,13 +57,14 @@ from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
+from pinvgcn.sets import PredictionSets
 from pinvgcn.trees import Trees
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
 SHARED = (
     "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
-    "scaling", "filters", "device",
+    "scaling", "filters", "neighbours", "device",
 )  # fmt: skip
 
 
@@ -97,10 +100,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         a spread of 1. Tables stay 0 and 1, and the features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
-    learning_rate, weight_decay
-        Its training; see ``TrainingSettings``.
-    epochs : int or "auto"
-        How many steps training takes. "auto" for 500, and for 300 where trees stand beside the network.
+    learning_rate
+        Of its training; see ``TrainingSettings``.
+    weight_decay, epochs : float and int, or "auto"
+        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 300 where trees stand beside the network, and
+        0.0005 and 500 elsewhere.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
         all, "auto" for all up to 32,768 and 4,096 of them beyond, and for 2,048 where trees stand beside the
@@ -112,15 +116,17 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         Importance of the classes in training.
     members : int or "auto"
         How many networks are trained, whose scores are averaged. Each of several goes without its own part of
-        each class's labels, by which it is found how sure they may be. "auto" for 5 wherever ``geometry`` is
-        used, 1 elsewhere.
+        each class's labels, by which it is found how sure they may be and which classes a ``predict_set``
+        holds. "auto" for 5 on tables and wherever ``geometry`` is used, 1 elsewhere.
     trees : int or "auto"
         How many extremely randomised trees each member grows beside its network, from the same inputs and
         labels; the probabilities of both are multiplied, with exponents found at the labels that the member
         has not seen. "auto" for 100 wherever ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
-        "auto" for 10 wherever ``geometry`` is used.
+        "auto" for 10 wherever ``geometry`` is used. "categorical": beside each network a walk goes from row
+        to one of so many rows that share most values with it, and tells which labels it meets; None for no
+        walk, "auto" for 5.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
         from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
@@ -191,7 +197,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         hidden: int | Sequence[int] = 32,
         dropout: float = 0.5,
         learning_rate: float = 0.01,
-        weight_decay: float = 0.0005,
+        weight_decay: float | str = "auto",
         epochs: int | str = "auto",
         nodes_per_epoch: int | str | None = "auto",
         patience: int | None = None,
@@ -332,6 +338,36 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         P = self._proba(X, features, among)
         return self.classes_[P.argmax(axis=1)]
 
+    def predict_set(
+        self, X: Any, *, coverage: float = 0.9, features: Any = None, among: str = "training"
+    ) -> np.ndarray:
+        """Which of the classes any rows, seen or not, may belong to: a mask (m, classes) over ``classes_``.
+
+        Of the rows of each class, the share ``coverage`` has it in its set, provided that the labels of the
+        class were picked at random (docs/maths.md, 9.5). A set may have several classes where the model is in
+        doubt, and none where a row is unlike the labels of every class. Labels that some members have not
+        seen decide: it needs ``members`` of 2 or more, and 9 labels of each class for a coverage of 0.9.
+        """
+        sets = self._sets_or_raise()
+        places = sets.places(coverage, self.classes_)  # before there is work to lose
+        return self._above(sets, X, features, among) < places
+
+    def transduction_set(self, *, coverage: float = 0.9) -> np.ndarray:
+        """``predict_set`` at the rows of the fitted X: (n, classes). What it promises holds where there is no
+        label; at labelled rows, too, it is what the model says."""
+        sets = self._sets_or_raise()
+        return sets.above < sets.places(coverage, self.classes_)
+
+    def _sets_or_raise(self) -> PredictionSets:
+        check_is_fitted(self, "classes_")
+        if self._sets is not None:
+            return self._sets
+        raise ParameterError(
+            "Prediction sets need labels that some network has not seen: members must be 2 or more, and "
+            f"a class must have two labels. Got members={self.members!r}, {len(self._ensemble.members)} in "
+            "the end; fit again with members=5."
+        )
+
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "training"
     ) -> float:
@@ -348,6 +384,16 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _proba(self, X: Any, features: Any, among: str) -> np.ndarray:
+        seen, inverse, points, cloud = self._placed(X, features, among)
+        return self._outcome(self._ensemble.joint(seen)[inverse], points, cloud)
+
+    def _above(self, sets: PredictionSets, X: Any, features: Any, among: str) -> np.ndarray:
+        seen, inverse, points, cloud = self._placed(X, features, among)
+        alone = [self._ensemble.alone * scores[inverse] for scores in self._ensemble.each(seen)]
+        return sets.at(alone, self._outcome, points, cloud)
+
+    def _placed(self, X: Any, features: Any, among: str) -> tuple[Seen, Any, Any, Any]:
+        """What members see of rows and where these have it, and points and the cloud of neighbours."""
         check_is_fitted(self, "classes_")
         check_choice("among", among, ("training", "own"))
         nodes = self._nodes
@@ -356,16 +402,18 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         V, own = nodes.place(X, self.spectrum_, among=among)
         extra = self._scaling.extra_like_in_fit(features, len(V))
         inputs = self._scaling(own, extra)
-        values = None if self._members[0].trees is None else self._scaling.unranked(inputs, own, extra)
+        ensemble = self._ensemble
+        inverse: Any = slice(None)
+        values = None if ensemble.members[0].trees is None else self._scaling.unranked(inputs, own, extra)
+        seen = Seen(inputs, V, values)
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
-            some = None if values is None else values[first]
-            scores = joint_scores(self._members, self._weights, inputs[first], V[first], some)[inverse]
-        else:
-            scores = joint_scores(self._members, self._weights, inputs, V, values)
+            seen = seen.at(first)
+        if ensemble.walk is not None:
+            seen = seen._replace(near=ensemble.walk.near(seen.inputs))
         if not isinstance(nodes, CloudNodes):
-            return self._outcome(scores, None, None)
-        return self._outcome(scores, as_points(X, "X"), nodes.points if among == "training" else None)
+            return seen, inverse, None, None
+        return seen, inverse, as_points(X, "X"), nodes.points if among == "training" else None
 
     def _training_settings(self, trees: int = 0) -> TrainingSettings:
         """Those of training; and all that need no nodes are checked, before there is work to lose.
@@ -391,8 +439,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
         self._device()
-        epochs, sample = as_epochs(self.epochs, trees), as_sample(self.nodes_per_epoch, trees)
-        return TrainingSettings(self.learning_rate, self.weight_decay, epochs, sample, self.patience)
+        table = isinstance(self.graph, str) and self.graph == "categorical"
+        return TrainingSettings(
+            self.learning_rate,
+            as_weight_decay(self.weight_decay, table=table),
+            as_epochs(self.epochs, trees=trees, table=table),
+            as_sample(self.nodes_per_epoch, trees),
+            self.patience,
+        )
 
     def _seed(self) -> int:
         try:
@@ -449,6 +503,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             solver=self.solver,
             tolerance=self.tolerance,
             filters=self.filters,
+            neighbours=self.neighbours,
             device=self._device(),
             seconds=seconds,
         )
@@ -483,7 +538,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 if show is not None:
                     show(next(done), loss)
 
-            before = self._members[min(number, len(self._members) - 1)].network if warm else None
+            before = self._ensemble.like(number).network if warm else None
             own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
             own_threads = threads if count == 1 else 1
             mine = parts[number][0]
@@ -497,16 +552,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         with progress(epochs, show=self.verbose) as show:
             members = side_by_side(learn, count, threads or torch.get_num_threads())
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            unseen = []
-            for member, (_, held) in zip(members, parts, strict=True):
-                if held is not None:
-                    places = prepared.node_of(held.rows)
-                    some = None if values is None else values[places]
-                    opinions = member.opinions(prepared.inputs[places], prepared.basis[places], some)
-                    unseen.append((opinions, held.codes))
-            weights = weights_of(unseen, 1 if members[0].trees is None else 2)
-            joint = joint_scores(members, weights, prepared.inputs, prepared.basis, values)
-            scores = prepared.of_all_rows(joint)
+            seen = Seen(prepared.inputs, prepared.basis, values, prepared.near())
+            ensemble = self._weighed(members, parts, prepared, seen)
+            each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
+            scores = np.mean(each, axis=0) if count > 1 else each[0]
         if not np.isfinite(scores).all():
             raise TrainingError(
                 f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(members[0].losses)}, "
@@ -528,7 +577,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.graph_, GaussianGraph):
             self.sigma_ = self.graph_.sigma
         self.spectrum_ = prepared.spectrum
-        self._members, self._weights = members, weights
+        self._ensemble = ensemble
         self.network_ = members[0].network
         self.loss_curve_ = members[0].losses
         self.n_iter_ = len(self.loss_curve_)
@@ -537,9 +586,30 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self._nodes = prepared.nodes
         self._scaling = prepared.scaling
         self._outcome = outcome
+        alone = [ensemble.alone * scores for scores in each]
+        self._sets = PredictionSets.of(alone, [held for _, held in parts], outcome, prepared.nodes)
         self.priors_ = labels.shares if outcome.factors is None else labels.shares * outcome.factors
         self.transduction_proba_ = P
         self.transduction_ = labels.classes[P.argmax(axis=1)]
+
+    def _weighed(
+        self, members: list[Member], parts: Sequence[Any], prepared: Prepared, seen: Seen
+    ) -> Ensemble:
+        """The members, their opinions weighed by the labels that were kept from each."""
+        walk = None if prepared.steps is None else prepared.steps.walk([learned for learned, _ in parts])
+        trees = members[0].trees is not None
+        ensemble = Ensemble(members, walk, weights_of([], trees=trees, walk=walk is not None))
+        kept = [(number, held) for number, (_, held) in enumerate(parts) if held is not None]
+        if not kept:
+            return ensemble
+        rows = np.concatenate([held.rows for _, held in kept])
+        ends = np.cumsum([len(held.rows) for _, held in kept])
+        opinions = list(ensemble.opinions(seen.at(prepared.node_of(rows))))
+        unseen = [
+            (opinions[number][:, end - len(held.rows) : end], held.codes)
+            for (number, held), end in zip(kept, ends, strict=True)
+        ]
+        return replace(ensemble, weights=weights_of(unseen, trees=trees, walk=walk is not None))
 
     def _settings(self, warm: bool, nodes: Nodes) -> TrainingSettings:
         settings = self._training_settings(as_trees(self.trees, nodes))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,19 +17,37 @@ from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError
 from pinvgcn.nn import Basis, PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers
-from pinvgcn.nodes import Nodes
+from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.outcome import is_scan
 from pinvgcn.trees import Trees
+from pinvgcn.walks import Walk
 
 MEMBERS = 5  # each learns from four fifths of the labels
 TREES = 100  # of each member
-EPOCHS = {False: 500, True: 300}  # of a network alone, and of one with trees beside it, which needs less
-SAMPLE = 2_048  # of the unlabelled nodes, in an epoch of the latter
+EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside trees and walks it needs fewer
+WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # what made tables' networks less sure of themselves
+SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 # exponents of a network's and the trees' probabilities, found on Oakland 1; labels may change them
 USUAL = np.log([0.25, 1.25])
 DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
 SURER = 1.4  # how much surer than one member the mean of several may be
+
+
+class Seen(NamedTuple):
+    """What members see of m nodes."""
+
+    inputs: Any  # (m, N₀)
+    basis: Basis  # (m, k + r)
+    values: Any = None  # (m, N₀), the inputs without ranks: what trees see
+    near: Any = None  # (m, a), the anchors where a walk begins
+
+    def at(self, rows: np.ndarray) -> Seen:
+        """Of some of the nodes."""
+        X, V, values, near = self
+        return Seen(
+            X[rows], V[rows], None if values is None else values[rows], None if near is None else near[rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -41,28 +59,61 @@ class Member:
     losses: list[float]
     trees: Trees | None = None
 
-    def opinions(self, X: Any, V: Basis, values: Any) -> np.ndarray:
-        """At nodes with inputs X, basis V and unranked ``values``, the network's scores, or its and the
-        trees' log p: (1 or 2, m, classes)."""
-        scores = apply_layers(self.layers, X, V)
+    def opinions(self, seen: Seen) -> np.ndarray:
+        """The network's scores, or its and the trees' log p: (1 or 2, m, classes)."""
+        scores = apply_layers(self.layers, seen.inputs, seen.basis)
         if self.trees is None:
             return scores[None]
-        return np.stack([log_softmax(scores, axis=1), self.trees.log_proba(values)])
+        return np.stack([log_softmax(scores, axis=1), self.trees.log_proba(seen.values)])
 
 
-def joint_scores(members: Sequence[Member], weights: np.ndarray, X: Any, V: Basis, values: Any) -> np.ndarray:
-    """Σ_o w_o times the mean of the members' opinions o: (m, classes)."""
-    total: Any = 0.0
-    for member in members:
-        for weight, opinion in zip(weights, member.opinions(X, V, values), strict=True):
-            total += weight * opinion
-    mean: np.ndarray = total / len(members)
-    return mean
+@dataclass(frozen=True)
+class Ensemble:
+    """s(x) = Σ_j s_j(x)/k with s_j = Σ_o w_o o_j: members j, each with opinions o weighed by w.
+
+    The opinions of a member are those of its network, of its trees where it has some, and of the walk
+    between rows of a table that begins at the labels it has seen.
+    """
+
+    members: Sequence[Member]
+    walk: Walk | None
+    weights: np.ndarray  # w: (opinions,)
+
+    def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
+        """Of each member: (opinions, m, classes)."""
+        logs = None if self.walk is None else self.walk.logs(seen.near)
+        for number, member in enumerate(self.members):
+            own = member.opinions(seen)
+            yield own if logs is None else np.concatenate([own, logs[number : number + 1]])
+
+    def each(self, seen: Seen) -> Iterator[np.ndarray]:
+        """s_j of each member: (m, classes)."""
+        for opinions in self.opinions(seen):
+            yield np.tensordot(self.weights, opinions, axes=1)
+
+    def joint(self, seen: Seen) -> np.ndarray:
+        """s: (m, classes)"""
+        total: Any = sum(self.each(seen))
+        mean: np.ndarray = total / len(self.members)
+        return mean
+
+    def like(self, number: int) -> Member:
+        """The member of this number, or the last where there were fewer."""
+        return self.members[min(number, len(self.members) - 1)]
+
+    @property
+    def alone(self) -> float:
+        """By what s_j is multiplied where member j speaks alone, which should be less sure than all of them:
+        T^(−1/2) once more, or 1/1.4."""
+        if self.members[0].trees is not None:
+            return 1 / SURER
+        return float(self.weights.sum())
 
 
 def as_members(members: Any, nodes: Nodes) -> int:
     """How many, resolved for these nodes."""
-    return _resolved("members", members, MEMBERS if is_scan(nodes) else 1, 1)
+    several = is_scan(nodes) or isinstance(nodes, TableNodes)
+    return _resolved("members", members, MEMBERS if several else 1, 1)
 
 
 def as_trees(trees: Any, nodes: Nodes) -> int:
@@ -70,9 +121,18 @@ def as_trees(trees: Any, nodes: Nodes) -> int:
     return _resolved("trees", trees, TREES if is_scan(nodes) else 0, 0)
 
 
-def as_epochs(epochs: Any, trees: int) -> int:
+def as_epochs(epochs: Any, *, trees: int, table: bool) -> int:
     """How many a network is trained for, beside so many trees."""
-    return _resolved("epochs", epochs, EPOCHS[trees > 0], 1)
+    return _resolved("epochs", epochs, EPOCHS["trees" if trees else "table" if table else "other"], 1)
+
+
+def as_weight_decay(weight_decay: Any, *, table: bool) -> Any:
+    """What training takes; it checks numbers itself."""
+    if not isinstance(weight_decay, str):
+        return weight_decay
+    if weight_decay != "auto":
+        raise ParameterError(f"weight_decay must be a number or 'auto'. Got {weight_decay!r} instead.")
+    return WEIGHT_DECAY["table" if table else "other"]
 
 
 def as_sample(nodes_per_epoch: Any, trees: int) -> Any:
@@ -114,29 +174,31 @@ def side_by_side(
             torch.set_num_threads(before)
 
 
-def weights_of(unseen: Sequence[tuple[np.ndarray, np.ndarray]], kinds: int) -> np.ndarray:
-    """w of ``joint_scores`` for ``kinds`` of opinions, from pairs of opinions (o, m, classes) of a member at
-    labels that were kept from it and their class codes (m,): (o,).
+def weights_of(unseen: Sequence[tuple[np.ndarray, np.ndarray]], *, trees: bool, walk: bool) -> np.ndarray:
+    """w of an ``Ensemble``, from pairs of opinions (o, m, classes) of a member at labels that were kept from
+    it and their class codes (m,): (o,).
 
     Networks alone get w = T^(−1/2), where T ≥ 1 maximises Σ log softmax(s_i/T)_{y_i} over these labels i:
     half of the correction, on the scale of log T, since the mean of several is already less sure where they
-    differ. A network and trees get w = 1.4 e^v, where v maximises
-    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log(0.25, 1.25)|² (docs/maths.md, 9.3 and 9.4).
+    differ. A network and a walk get half of that each. A network and trees get w = 1.4 e^v, where v maximises
+    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log(0.25, 1.25)|² (docs/maths.md, 9.3, 9.4 and 9.6).
     """
-    usual = np.zeros(1) if kinds == 1 else USUAL
+    with_trees = np.append(USUAL, USUAL[0]) if walk else USUAL  # a walk counts as a network does
+    usual = np.exp(with_trees) if trees else np.array([0.5, 0.5]) if walk else np.ones(1)
     scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
     if not unseen or not np.isfinite(scores).all():  # nothing to learn from; or who adds them up will tell
-        return np.exp(usual)
+        return usual
     codes = np.concatenate([codes for _, codes in unseen])
 
-    def loss(v: np.ndarray) -> float:
-        logs = log_softmax(np.tensordot(np.exp(v), scores, axes=1), axis=1)
+    def loss(weights: np.ndarray) -> float:
+        logs = log_softmax(np.tensordot(weights, scores, axes=1), axis=1)
         return -float(logs[np.arange(len(codes)), codes].sum())
 
-    if kinds == 1:
+    if not trees:
         lowest = -np.log(HOTTEST)
-        found = minimize_scalar(lambda v: loss(np.array([v])), bounds=(lowest, 0.0), method="bounded")
-        return np.exp([found.x / 2])
-    best = minimize(lambda v: loss(v) + DOUBT * ((v - usual) ** 2).sum(), usual).x
+        found = minimize_scalar(lambda v: loss(np.exp(v) * usual), bounds=(lowest, 0.0), method="bounded")
+        halved: np.ndarray = np.exp(found.x / 2) * usual
+        return halved
+    best = minimize(lambda v: loss(np.exp(v)) + DOUBT * ((v - with_trees) ** 2).sum(), with_trees).x
     weights: np.ndarray = SURER * np.exp(best)
     return weights

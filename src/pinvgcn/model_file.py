@@ -14,14 +14,16 @@ import torch
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.inputs import InputScaling
-from pinvgcn.members import Member
+from pinvgcn.members import Ensemble, Member
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer
 from pinvgcn.nodes import CloudNodes, nodes_from_state
 from pinvgcn.outcome import Outcome
 from pinvgcn.ranks import Ranks
+from pinvgcn.sets import PredictionSets
 from pinvgcn.spectra import Spectrum
 from pinvgcn.trees import Trees
+from pinvgcn.walks import Walk
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
 OLDER = {  # what models were before formats that have these parameters
@@ -41,7 +43,7 @@ def model_state(
     arrays."""
     spectrum, arrays = model.spectrum_.state()
     arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
-    for number, member in enumerate(model._members):
+    for number, member in enumerate(model._ensemble.members):
         for depth, (layer, conv) in enumerate(zip(member.layers, member.network.layers, strict=True)):
             mine = {f"layer{depth}.{name}": array for name, array in layer._asdict().items()}
             mine[f"weights{depth}"] = conv.weights.detach().cpu().numpy()
@@ -56,7 +58,7 @@ def model_state(
         "transduction_proba": model.transduction_proba_,
         "loss_curve": np.array(model.loss_curve_),
         "priors": model.priors_,
-        "opinions": model._weights,
+        "opinions": model._ensemble.weights,
     }
     ranks, outcome = model._scaling.ranks, model._outcome
     if ranks is not None:
@@ -67,6 +69,10 @@ def model_state(
         arrays["node_proba"] = outcome.node_proba
     if isinstance(model._nodes, CloudNodes) and model._nodes.is_local(outcome.neighbours):
         arrays["cloud"] = model._nodes.points
+    if model._sets is not None:
+        arrays |= model._sets.state()
+    if model._ensemble.walk is not None:
+        arrays |= model._ensemble.walk.state()
     parameters = model.get_params(deep=False)
     if model._nodes.kind == "given":
         parameters["graph"] = None
@@ -82,7 +88,7 @@ def model_state(
         "nodes": {"kind": model._nodes.kind, **model._nodes.state()},
         "spectrum": spectrum,
         "depth": len(model.network_.layers),
-        "members": len(model._members),
+        "members": len(model._ensemble.members),
         "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "n_features_in": getattr(model, "n_features_in_", None),
         "n_extra": model._scaling.n_extra,
@@ -118,22 +124,24 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         arrays.get("node_proba"),
         arrays.get("factors"),
     )
+    model._sets = PredictionSets.from_state(arrays)
     if "priors" in arrays:
         model.priors_ = arrays["priors"]
     if description["columns"]:
         model.feature_names_in_ = np.array(description["columns"], dtype=object)
     if description["n_features_in"] is not None:
         model.n_features_in_ = description["n_features_in"]
-    model._members = [
+    members = [
         _restore_member(model, description["depth"], arrays, _of_member(number))
         for number in range(description.get("members", 1))
     ]
-    model.network_ = model._members[0].network
     # until format 3, a temperature by which scores are divided
-    model._weights = arrays.get("opinions", np.array([1 / description.get("temperature", 1.0)]))
+    weights = arrays.get("opinions", np.array([1 / description.get("temperature", 1.0)]))
+    model._ensemble = Ensemble(members, Walk.from_state(arrays), weights)
+    model.network_ = members[0].network
     model.transduction_proba_ = arrays["transduction_proba"]
     model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
-    model.loss_curve_ = model._members[0].losses
+    model.loss_curve_ = members[0].losses
     model.n_iter_ = len(model.loss_curve_)
     model.timings_ = description["timings"]
     model.about_ = description.get("about")

@@ -89,7 +89,7 @@ class CloudNodes(Nodes):
                 f"{far} of {len(points)} points lie far outside the training cloud: nothing supports the "
                 "prediction there, and its probabilities mean little.",
                 ExtrapolationWarning,
-                stacklevel=4,  # the caller of predict
+                stacklevel=5,  # the caller of predict
             )
         return Basis(V), self._features(points, points if among == "own" else self.points)
 
@@ -181,7 +181,7 @@ class TableNodes(Nodes):
                 f"Values that training never saw were ignored in {len(met)} columns: {listed}"
                 f"{' and others' if len(met) > 5 else ''}.",
                 UnseenValueWarning,
-                stacklevel=4,  # the caller of predict
+                stacklevel=5,  # the caller of predict
             )
         extension = spectrum.extension
         assert isinstance(extension, IncidenceExtension)

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import ParameterError
 from pinvgcn.features import local_average
-from pinvgcn.nodes import CloudNodes, Nodes
+from pinvgcn.nodes import CloudNodes, GraphNodes, Nodes
 from pinvgcn.priors import corrected, estimated_shares
 from pinvgcn.row_labels import RowLabels
 
@@ -92,12 +92,12 @@ def as_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
     if neighbours is None:
         return None
     k = check_count("neighbours", neighbours)
-    if not isinstance(nodes, CloudNodes):
+    if isinstance(nodes, GraphNodes):
         raise ParameterError(
-            f"neighbours must be 'auto' or None for tables and given graphs, which have no points. "
+            "neighbours must be 'auto' or None for given graphs, which have neither points nor a table. "
             f"Got {neighbours!r} instead."
         )
-    return k
+    return k if isinstance(nodes, CloudNodes) else None  # of a table: see ``walks``
 
 
 def check_priors(priors: Any) -> None:

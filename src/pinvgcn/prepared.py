@@ -16,6 +16,7 @@ from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import Basis, FilterBasis, Problem
 from pinvgcn.nodes import Nodes
 from pinvgcn.spectra import Spectrum
+from pinvgcn.walks import Steps, as_like_rows
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Prepared:
     extra: np.ndarray | None  # (n, …) what was handed in beside the nodes' own features
     basis: Basis  # (m, k + r)
     problem: Problem
+    steps: Steps | None  # of walks between rows of a table
     seconds: dict[str, float]
 
     @classmethod
@@ -47,6 +49,7 @@ class Prepared:
         solver: str,
         tolerance: float | None,
         filters: Any,
+        neighbours: Any,
         device: torch.device,
         seconds: float,
     ) -> Prepared:
@@ -77,12 +80,17 @@ class Prepared:
             ids=None if distinct is None else distinct.first,
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
         )
+        like_rows = as_like_rows(neighbours, nodes)
+        steps = None
+        if like_rows is not None:
+            assert isinstance(graph, Hypergraph)
+            steps = Steps.of(graph, like_rows)
         stages = {
             "graph": seconds + graph_done - started,
             "spectrum": spectrum_done - graph_done,
             "training": time.perf_counter() - spectrum_done,
         }
-        return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, stages)
+        return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, steps, stages)
 
     def unranked(self) -> Any:
         """What trees see of the distinct nodes: (m, N₀)."""
@@ -90,6 +98,13 @@ class Prepared:
         if self.distinct is not None:
             own, extra = own[self.distinct.first], None if extra is None else extra[self.distinct.first]
         return self.scaling.unranked(self.inputs, own, extra)
+
+    def near(self) -> Any:
+        """Where walks of the distinct nodes begin: (m, a); None where there are none."""
+        if self.steps is None:
+            return None
+        assert self.distinct is not None
+        return self.steps.nearest[self.steps.inverse[self.distinct.first]]
 
     def node_of(self, rows: np.ndarray) -> np.ndarray:
         """Which of the distinct nodes these rows of X are."""

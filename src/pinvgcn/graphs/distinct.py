@@ -29,8 +29,7 @@ def distinct_rows(matrix: Any) -> Distinct:
         A = A.copy()  # it may share its arrays with ``matrix``
         A.sum_duplicates()
     n, width = A.shape
-    values = hash_array(A.data.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0, which no column changes
-    hashes = sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
+    hashes = _of_values(A)
     columns = np.arange(1, width + 1, dtype=np.uint64)
     while True:
         inverse, sums = pd.factorize(hashes @ hash_array(columns))
@@ -41,3 +40,15 @@ def distinct_rows(matrix: Any) -> Distinct:
         if all(np.array_equal(one, other) for one, other in parts):
             return Distinct(first, inverse, np.bincount(inverse).astype(np.float64))
         columns += np.uint64(width)
+
+
+def row_hashes(matrix: Any) -> np.ndarray:
+    """A 64-bit number for each row of a sparse matrix, by what is in it: (n,)."""
+    A = sp.csr_array(matrix, dtype=np.float64)
+    hashes: np.ndarray = _of_values(A) @ hash_array(np.arange(1, A.shape[1] + 1, dtype=np.uint64))
+    return hashes
+
+
+def _of_values(A: sp.csr_array) -> sp.csr_array:
+    values = hash_array(A.data.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0, which no column changes
+    return sp.csr_array((values, A.indices, A.indptr), shape=A.shape)

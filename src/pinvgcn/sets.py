@@ -1,0 +1,139 @@
+"""Sets of classes that hold the true one as often as was asked for, class by class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import softmax
+
+from pinvgcn.checks import check_fraction
+from pinvgcn.errors import LabelError
+from pinvgcn.features import local_average
+from pinvgcn.nodes import CloudNodes, Nodes
+from pinvgcn.outcome import Outcome
+from pinvgcn.row_labels import RowLabels
+
+SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
+ARRAYS = ("odds", "codes", "members", "above", "node_proba")  # the fields, in a file after "sets."
+
+
+@dataclass(frozen=True)
+class PredictionSets:
+    """C(x) = {c : #{t : y_t = c, o_t > o_c(x; j_t)} < ⌈(n_c + 1) γ⌉} at coverage γ.
+
+    j_t is the member that has not seen label t, o_c(x; j) = q_c/(1 − q_c) the odds of class c at x by that
+    member alone, o_t those of the label's own class. To its member a held-out label is a row like any
+    unlabelled one of its class, so the place of a row's odds among those of the n_c labels is drawn from
+    all n_c + 1 places (docs/maths.md, 9.5).
+    """
+
+    odds: np.ndarray  # (t,) o_t
+    codes: np.ndarray  # (t,) y_t
+    members: np.ndarray  # (t,) j_t
+    above: np.ndarray  # (n, classes), how many labels of the class have larger odds, at the rows of training
+    node_proba: np.ndarray | None  # (members, n, classes), what is averaged over neighbours
+
+    @classmethod
+    def of(
+        cls, scores: Sequence[np.ndarray], held: Sequence[RowLabels | None], outcome: Outcome, nodes: Nodes
+    ) -> PredictionSets | None:
+        """From each member's scores (n, classes) at all training rows, as sure as it may be alone; None where
+        no label was held out."""
+        some = [(number, labels) for number, labels in enumerate(held) if labels is not None]
+        if not some:
+            return None
+        P = np.stack([softmax(s, axis=1) for s in scores])
+        points = nodes.points if isinstance(nodes, CloudNodes) else None
+        each = _final(P, P, outcome, points, points)
+        rows = np.concatenate([labels.rows for _, labels in some])
+        codes = np.concatenate([labels.codes for _, labels in some])
+        members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
+        plain = cls(
+            _odds(each)[members, rows, codes],
+            codes,
+            members,
+            np.empty((0, 0), dtype=np.int32),
+            None if outcome.neighbours is None else P,
+        )
+        return replace(plain, above=plain.count(each))
+
+    def at(
+        self,
+        scores: Sequence[np.ndarray],
+        outcome: Outcome,
+        points: np.ndarray | None,
+        cloud: np.ndarray | None,
+    ) -> np.ndarray:
+        """``above`` at rows with these scores of each member; neighbours as in ``Outcome``: (m, classes)."""
+        P = np.stack([softmax(s, axis=1) for s in scores])
+        return self.count(_final(P, P if cloud is None else self.node_proba, outcome, points, cloud))
+
+    def count(self, each: np.ndarray) -> np.ndarray:
+        """How many labels of each class have larger odds than a row, by members' probabilities ``each``
+        (members, m, classes) at the rows: (m, classes)."""
+        odds = _odds(each)
+        above = np.zeros(odds.shape[1:], dtype=np.int32)
+        for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
+            known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
+            here = odds[number, :, code] * (1 + SAME)
+            above[:, code] += len(known) - np.searchsorted(known, here, side="right")
+        return above
+
+    def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:
+        """⌈(n_c + 1) γ⌉, by the decimals of γ that print: (classes,)."""
+        share = Fraction(repr(check_fraction("coverage", coverage)))
+        counts = np.bincount(self.codes, minlength=len(classes))
+        needed = math.ceil(share / (1 - share))
+        few = np.flatnonzero(counts < needed)
+        if len(few):
+            names = [f"{counts[c] or 1} of {classes.tolist()[c]!r}" for c in few]
+            most = int(counts.min())
+            advice = f" or ask for a coverage of at most {most}/{most + 1}" if most else ""
+            raise LabelError(
+                f"Sets of coverage {float(coverage):g} need at least {max(needed, 2)} labels of each class. "
+                f"Got {' and '.join(names)}; label more rows{advice}."
+            )
+        return np.array([math.ceil((n + 1) * share) for n in counts.tolist()])
+
+    def state(self) -> dict[str, np.ndarray]:
+        """As arrays for a file."""
+        mine = {name: getattr(self, name) for name in ARRAYS}
+        return {f"sets.{name}": array for name, array in mine.items() if array is not None}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray]) -> PredictionSets | None:
+        """What ``state`` gave; None where a file has no sets."""
+        if "sets.odds" not in arrays:
+            return None
+        return cls(*(arrays.get(f"sets.{name}") for name in ARRAYS))  # type: ignore[arg-type]
+
+
+def _odds(P: np.ndarray) -> np.ndarray:
+    """q/(1 − q), with 1 − q as the sum of the others: where q rounds to 1, odds still differ."""
+    others = np.zeros_like(P)
+    others[..., 1:] = np.cumsum(P[..., :-1], axis=-1)
+    others[..., :-1] += np.cumsum(P[..., :0:-1], axis=-1)[..., ::-1]
+    with np.errstate(divide="ignore"):
+        odds: np.ndarray = P / others
+    return odds
+
+
+def _final(
+    P: np.ndarray,
+    there: np.ndarray | None,
+    outcome: Outcome,
+    points: np.ndarray | None,
+    cloud: np.ndarray | None,
+) -> np.ndarray:
+    """Each member's probabilities as ``Outcome`` makes the joint ones, all in one search for neighbours."""
+    k = outcome.neighbours
+    if points is not None and k is not None:
+        assert there is not None
+        flat = np.concatenate(list(there), axis=1)  # (n, members · classes)
+        around = local_average(points, flat, cloud=cloud, neighbours=k)
+        P = (P + k * np.stack(np.split(around, len(P), axis=1))) / (k + 1)
+    return np.stack([outcome.weighed(Q) for Q in P])
