@@ -56,4 +56,6 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
     assert "The 12 largest classes of 25" in page
     assert "and 5 more" in printed(result)
     assert result.heldout is not None
+    better = result.heldout.best_simple.accuracy > result.heldout.ours.accuracy
+    assert any("found more of the held-out labels" in note for note in result.notes) == better
     assert len(result.as_dict()["held_out"]["methods"][0]["recall"]) == 25
