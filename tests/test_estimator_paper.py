@@ -17,6 +17,7 @@ PAPER = {
     "geometry": False,
     "solver": "auto",
     "bins": 10,
+    "binning": "width",
     "missing": "ignore",
     "min_size": 1,
     "scaling": "none",
