@@ -52,7 +52,7 @@ print(said[0].message)
 # The scan with the labels that it was learned from, and the second pass with the classes that the model
 # gives it:
 colours = class_colours(street.target_names)
-figure, (scan, axes) = plt.subplots(2, 1, figsize=(8, 7), layout="constrained")
+figure, (scan, axes) = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
 known = labels >= 0
 draw_scan(scan, points, PALE, "The scan", marks=(points[known], colours[labels[known]]))
 draw_scan(axes, later, colours[answer], f"{len(later):,} points that came later")

@@ -30,11 +30,12 @@ for code, name in enumerate(street.target_names):
     print(f"{name:<12} {right[asked & (street.y == code)].mean():6.1%}")
 
 # %%
-# What the model was told, what it answered, and where it is wrong:
+# What the model was told, what it answered, what is true, and where the model is wrong:
 colours = class_colours(street.target_names)
-figure, (told, answered, wrong) = plt.subplots(3, 1, figsize=(8, 10.4), layout="constrained")
+figure, ((told, answered), (true, wrong)) = plt.subplots(2, 2, figsize=(11, 5.6), layout="constrained")
 draw_scan(told, street.X, PALE, "200 labelled points", marks=(street.X[~asked], colours[labels[~asked]]))
 draw_scan(answered, street.X, colours[model.transduction_], "The model's answer")
+draw_scan(true, street.X, colours[street.y], "The truth")
 error = asked & ~right
 draw_scan(
     wrong,

@@ -39,7 +39,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             return match[0]
         if not path.exists():
             raise PluginError(f"{page.file.src_uri} links to {target}, which does not exist.")
-        name = "index" if path.name == "examples" else path.stem
+        name = "index" if path.name in {"examples", "README.md"} else path.stem
         example = f"gallery/{name}.md" if path.is_relative_to(root / "examples") else ""
         return f"[{text}]({_relative(example, page)})" if example in files.src_uris else text
 

@@ -16,10 +16,10 @@ SOURCES = sorted(
     for path in (ROOT / folder).rglob("*")
     if path.suffix in {".py", ".md"} and path != Path(__file__)
 )
-NUMBER = r"(\d+(?:\.\d+)*)"
-# "docs/maths.md, 4.1 to 4.3", "`docs/maths.md`, 7", "docs/maths.md, section 5", "10.5 of docs/maths.md"
-AFTER = re.compile(rf"docs/maths\.md`?,\s+(?:section\s+)?{NUMBER}(?:\s+(?:to|and)\s+{NUMBER})?")
-BEFORE = re.compile(rf"{NUMBER}\s+of\s+`?docs/maths\.md")
+NUMBER = r"\d+(?:\.\d+)*"
+# "docs/maths.md, 4.1", "docs/maths.md, 9.1, 9.2 and 9.3", "`docs/maths.md`, 7", "10.5 of docs/maths.md"
+AFTER = re.compile(rf"docs/maths\.md`?,\s+(?:section\s+)?({NUMBER}(?:(?:,|\s+to|\s+and)\s+\d+\.\d+)*)")
+BEFORE = re.compile(rf"({NUMBER})\s+of\s+`?docs/maths\.md")
 PAGE = re.compile(r"docs/([\w/-]+\.md)")
 
 sections = set(re.findall(r"^## (\d+)\. ", MATHS, re.MULTILINE))
@@ -31,7 +31,7 @@ def citations():
         text = re.sub(r"\n\s*#?\s*", " ", path.read_text(encoding="utf-8"))
         for pattern in (AFTER, BEFORE):
             for match in pattern.finditer(text):
-                yield from ((path.relative_to(ROOT), number) for number in match.groups() if number)
+                yield from ((path.relative_to(ROOT), number) for number in re.findall(NUMBER, match[1]))
 
 
 def test_numbers_that_are_cited_exist():
