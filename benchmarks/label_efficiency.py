@@ -40,7 +40,7 @@ from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.task import Method, Prepared, Task
 
 DATA = ("oakland1", "oakland2", "street", "mushroom", "covertype67")
-STREET = 40_000  # points
+STREET = 30_000  # points
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 CLICKS = ((1, 20), (2, 20), (5, 20))  # places a class, points a click
 METHODS: tuple[Method, ...] = (

@@ -17,6 +17,7 @@ from pinvgcn.experiments.methods.encoding import encoder
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.sight import look, votes
 from pinvgcn.experiments.task import Task
+from pinvgcn.features import local_geometry
 from pinvgcn.runs import SharedRows
 
 
@@ -34,6 +35,8 @@ def test_the_rows_are_the_inputs_of_the_network(scan: Task) -> None:
     sight = look(scan)
     assert sight.rows.shape == (2_100, 3 + 31 + 1)
     np.testing.assert_allclose(sight.rows, inputs / 10, rtol=1e-12)
+    shapes = local_geometry(scan.X)
+    np.testing.assert_allclose(sight.values, np.hstack([inputs[:, :3], shapes, scan.extra]), rtol=1e-12)
     assert set(sight.seconds) == {"features"}
 
 
@@ -49,6 +52,7 @@ def test_probabilities_are_averaged_over_ten_neighbours_and_the_point_itself(sca
 def test_coordinates_alone_stay_as_they_are(scan: Task) -> None:
     sight = look(replace(scan, extra=None, surroundings=False))
     assert sight.rows is scan.X
+    assert sight.values is scan.X
     assert sight.neighbours is None
     extra_alone = look(replace(scan, surroundings=False))
     assert extra_alone.rows.shape == (2_100, 4)

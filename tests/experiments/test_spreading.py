@@ -93,7 +93,7 @@ def test_label_spreading_is_its_closed_form() -> None:
     Y = np.zeros((60, 3))
     Y[labels >= 0, labels[labels >= 0]] = 1
     F = np.linalg.solve(np.eye(60) - 0.2 * S, 0.8 * Y)
-    answer = PreparedSpreading(A, {}, Sight(None)).answer(labels, 0)
+    answer = PreparedSpreading(A, {}, Sight(None, None)).answer(labels, 0)
     np.testing.assert_array_equal(answer.codes, F.argmax(axis=1))
     shares = F / F.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(answer.model.label_distributions_, shares, atol=1e-2)  # it stops at 1e-3

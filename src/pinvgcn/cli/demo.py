@@ -16,7 +16,7 @@ def demo(
     splits: Annotated[
         int, typer.Option(min=1, help="How many random choices of labels to average over.")
     ] = 3,
-    points: Annotated[int, typer.Option(min=5000, help="How many points the street scan has.")] = 40_000,
+    points: Annotated[int, typer.Option(min=5000, help="How many points the street scan has.")] = 30_000,
     open_report: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the report in the browser at the end.")
     ] = False,

@@ -12,7 +12,7 @@ from pinvgcn.experiments.methods import BASELINES, SIMPLE
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.task import Method, Sink, Task
 
-POINTS = 40_000  # enough for epochs on samples, which are quicker than those on all of 30,000
+POINTS = 30_000
 SPLITS = 3
 
 

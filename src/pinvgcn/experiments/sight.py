@@ -20,14 +20,11 @@ class Sight:
     """The rows of a task as a method sees them."""
 
     rows: Any  # a DataFrame, or (n, f) numbers
+    values: Any  # the same as trees see it: features as they are, where ``rows`` has their ranks
     comparable: bool = False  # whether the columns have spreads that may be compared
     points: np.ndarray | None = None  # (n, 3)
     neighbours: int | None = None  # over which probabilities at the points are averaged; None for not at all
     seconds: dict[str, float] = field(default_factory=dict)
-
-    def take(self, mask: np.ndarray) -> Any:
-        """Some of the rows, by a boolean mask."""
-        return self.rows.loc[mask] if hasattr(self.rows, "loc") else self.rows[mask]
 
     def most_probable(self, P: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """The class of each row (n,), from probabilities (n, m) of ``classes`` (m,)."""
@@ -46,10 +43,11 @@ def look(task: Task) -> Sight:
     """What there is to see.
 
     Coordinates alone stay as they are. Beside other features they are brought to a common spread of 1, and
-    the others to their normal scores, as for the network: trees do not notice, distances gain by it.
+    the others to their normal scores, as for the network; trees see the values of the others, as the trees
+    beside the network do.
     """
     if task.kind != "points" or not (task.surroundings or task.extra is not None):
-        return Sight(task.X)
+        return Sight(task.X, task.X)
     from pinvgcn.inputs import SPREAD, InputScaling
     from pinvgcn.nodes import CloudNodes
     from pinvgcn.outcome import as_neighbours
@@ -57,14 +55,20 @@ def look(task: Task) -> Sight:
     start = time.perf_counter()
     nodes = CloudNodes(task.X, sigma="auto", loops=1.0, geometry="auto" if task.surroundings else False)
     scaled = InputScaling.of(nodes.features, task.extra, scaling="ranks", coordinates=nodes.coordinates)
-    rows = scaled(nodes.features, task.extra) / SPREAD
+    inputs = scaled(nodes.features, task.extra)
     return Sight(
-        rows,
+        inputs / SPREAD,
+        scaled.unranked(inputs, nodes.features, task.extra),
         comparable=True,
         points=nodes.points,
         neighbours=as_neighbours("auto", nodes),
         seconds={"features": time.perf_counter() - start},
     )
+
+
+def some(rows: Any, mask: np.ndarray) -> Any:
+    """Some of the rows, by a boolean mask."""
+    return rows.loc[mask] if hasattr(rows, "loc") else rows[mask]
 
 
 def votes(model: Any, rows: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.experiments.methods.encoding import encoder
-from pinvgcn.experiments.sight import Sight, look, votes
+from pinvgcn.experiments.sight import Sight, look, some, votes
 from pinvgcn.experiments.task import Answer, Method, Prepared, Ready, Task
 
 
@@ -51,6 +51,7 @@ class Supervised:
     title: str
     description: str
     build: Callable[[Task, Sight, int], Any]  # the last is the seed -> an unfitted classifier
+    trees: bool = False  # whether only thresholds of features count
 
     def prepare(self, task: Task) -> Prepared:
         """Look at the rows."""
@@ -73,14 +74,15 @@ class PreparedSupervised:
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit on the labelled rows, predict every row."""
         known = labels != UNLABELLED
+        rows = self.sight.values if self.method.trees else self.sight.rows
         model = self.method.build(self.task, self.sight, seed)
         start = time.perf_counter()
-        model.fit(self.sight.take(known), labels[known])
+        model.fit(some(rows, known), labels[known])
         fitted = time.perf_counter()
         if self.sight.neighbours is None:
-            codes = np.asarray(model.predict(self.sight.rows))
+            codes = np.asarray(model.predict(rows))
         else:
-            codes = self.sight.most_probable(votes(model, self.sight.rows), model.classes_)
+            codes = self.sight.most_probable(votes(model, rows), model.classes_)
         seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
         return Answer(codes=codes, seconds=seconds, model=model)
 
@@ -161,12 +163,14 @@ SUPERVISED: tuple[Method, ...] = (
         "Extremely randomised trees",
         "Lets 300 randomly grown decision trees vote.",
         _extra_trees,
+        trees=True,
     ),
     Supervised(
         "random_forest",
         "Random forest",
         "Lets 300 decision trees vote, each grown on rows drawn anew.",
         _random_forest,
+        trees=True,
     ),
     Supervised(
         "support_vectors",
@@ -179,5 +183,6 @@ SUPERVISED: tuple[Method, ...] = (
         "Gradient boosting",
         "Grows 100 decision trees, each of which corrects those before it.",
         _gradient_boosting,
+        trees=True,
     ),
 )
