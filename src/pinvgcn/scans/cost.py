@@ -16,9 +16,9 @@ from pinvgcn.scans.survey import is_file
 
 # measured by benchmarks/streaming.py, per core where work is shared out; a guess for any other machine
 BASE_BYTES = 600e6  # the libraries
-FIT_BYTES, TILE_BYTES, SPILL_BYTES = 6_000, 1_600, 150  # a point
-SHAPE_SECONDS, OTHER_SECONDS = 60e-6, 6e-6  # a point
-FIT_SECONDS, FIT_SECONDS_EACH = 10.0, 150e-6
+FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
+SHAPE_SECONDS, OTHER_SECONDS = 75e-6, 50e-6  # a point
+FIT_SECONDS, FIT_SECONDS_EACH = 10.0, 100e-6
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def plan_segment(request: SegmentRequest) -> Plan:
     shapes = SHAPE_SECONDS / cores
     seconds = FIT_SECONDS + fitted * (FIT_SECONDS_EACH + shapes)
     if not whole:
-        seconds += source.count * (shapes + OTHER_SECONDS)
+        seconds += source.count * (shapes + OTHER_SECONDS / cores)
     tiles = 1 if whole else _tiles(source.count, request.tile_points)
     memory = BASE_BYTES + max(
         fitted * FIT_BYTES, 0 if whole else min(source.count, request.tile_points) * TILE_BYTES
@@ -108,7 +108,7 @@ def plan_predict(request: PredictRequest) -> Plan:
         "class goes to": request.field or default_field(source),
         "written": str(request.out),
     }
-    seconds = source.count * (SHAPE_SECONDS / (os.cpu_count() or 1) + OTHER_SECONDS)
+    seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
     memory = BASE_BYTES + min(source.count, request.tile_points) * TILE_BYTES
     return Plan(facts, source.count, tiles, memory, source.count * SPILL_BYTES, seconds)
 

@@ -330,12 +330,12 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
 
 
 def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> PinvGCNClassifier:
-    tell("Fitting", 0, len(sample.index))
+    tell("Preparing", 0, 1)
     model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
+    model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, seen.classes)
     model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
-    tell("Fitting", len(sample.index), len(sample.index))
-    return model
+    return model.set_params(verbose=False)
 
 
 def labels_of(codes: np.ndarray, classes: list[Any]) -> np.ndarray:
