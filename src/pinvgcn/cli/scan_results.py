@@ -63,22 +63,23 @@ def announce(
 
 
 def _learned_from(result: Result) -> str:
-    beside = f", {', '.join(result.fields)}" if result.fields else ""
     whole = result.source.count - result.noise
     part = (
         f" Fitted to {result.fitted:,} of {whole:,} points."
         if result.given.any() and result.fitted < whole
         else ""
     )
-    return f"Features: position and local shape{beside}.{part}"
+    return f"Features: {', '.join(result.features)}.{part}"
 
 
 def _held_out(result: Result, tested: Sequence[HeldOut]) -> list[str]:
     if not tested:
         return []
+    from pinvgcn.experiments.held_out import simple_methods
+
     shares = result.counts / max(int(result.counts.sum()), 1)
     ours, give = tested[0].over_the_scan(shares)
-    best = max(tested[2:], key=lambda method: method.over_the_scan(shares)[0])
+    best = max(simple_methods(tested), key=lambda method: method.over_the_scan(shares)[0])
     return [
         f"Held-out labels, classes weighed by their shares: {100 * ours:.1f} ± {100 * give:.1f} % right. "
         f"Best simple method: {best.title}, {100 * best.over_the_scan(shares)[0]:.1f} %."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.nodes import SCAN
 from pinvgcn.scans.columns import candidates
 from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, frame_of, load_scan_model, metres_of
 from pinvgcn.scans.label_file import LabelFile
@@ -75,7 +76,7 @@ def plan_segment(request: SegmentRequest) -> Plan:
         else f"{fitted:,} of {source.count:,} points: the labelled ones and others at random"
     )
     facts = {
-        **_facts(source, metres_of(source, request.metres), columns),
+        **_facts(source, metres_of(source, request.metres), columns, local=source.count >= SCAN),
         "labels": labels,
         "fitted to": how,
         "class goes to": request.field or default_field(source),
@@ -102,7 +103,7 @@ def plan_predict(request: PredictRequest) -> Plan:
     fields = frame_of(model, request.model, metres).fields(source)
     tiles = _tiles(source.count, request.tile_points)
     facts = {
-        **_facts(source, metres, fields),
+        **_facts(source, metres, fields, local=model._nodes.geometry),
         "model": f"{request.model}, {len(model.classes_)} classes, of {model.spectrum_.n_nodes:,} points",
         "tiles": f"{tiles:,}",
         "class goes to": request.field or default_field(source),
@@ -113,11 +114,11 @@ def plan_predict(request: PredictRequest) -> Plan:
     return Plan(facts, source.count, tiles, memory, source.count * SPILL_BYTES, seconds)
 
 
-def _facts(source: ScanSource, metres: float, columns: list[str]) -> dict[str, str]:
+def _facts(source: ScanSource, metres: float, columns: list[str], *, local: bool) -> dict[str, str]:
     unit = "metres" if metres == 1 else f"{metres:g} m"
     return {
         "scan": f"{source.path}, {source.format.upper()}, {source.count:,} points, unit {unit}",
-        "features": ", ".join(["position", "local shape", *columns]),
+        "features": ", ".join(["position", *(["local shape"] if local else []), *columns]),
     }
 
 
