@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -98,6 +99,36 @@ def test_another_format_holds_the_same_numbers(scans, name, ending, tmp_path):
         np.testing.assert_array_equal(after.fields[field].astype(expected.dtype), expected)
     np.testing.assert_array_equal(after.fields["p"].astype(np.float32), values["p"])
     assert os.listdir(tmp_path) == [out.name]
+
+
+def test_another_format_has_room_for_other_classes(scans, tmp_path):
+    """What point format 3 could not hold."""
+    source = open_scan(scans["old.las"])
+    with source.writer(tmp_path / "out.ply", {"classification": np.uint8}) as writer:
+        writer.write({"classification": np.full(source.count, 65)})
+    assert (open_scan(tmp_path / "out.ply").read().fields["classification"] == 65).all()
+
+
+PLY = b"ply\nformat ascii 1.0\nelement vertex 1\n"
+PCD = b"VERSION .7\nFIELDS x y z h\nSIZE 4 4 4 1\nTYPE F F F U\nCOUNT 1 1 1 60000\nPOINTS 9\nDATA ascii\n1\n"
+WIDE = {
+    "ply": PLY + b"property uchar p\n" * 50_000 + b"end_header\n1\n",
+    "long.ply": PLY + b"property double p\n" * 50_000 + b"end_header\n1\n",
+    "pcd": PCD,
+    "csv": b"," * 60_000 + b"\n" + b"1," * 30_000 + b"\n",
+    "xyz": b"1 2 3" + b" 4" * 30_000 + b"\n",
+    "header.csv": b"x,y,z" + b",a" * 30_000 + b"\n",
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_very_many_columns_take_no_ages(tmp_path, name):
+    path = tmp_path / "scan"
+    path.write_bytes(WIDE[name])
+    before = time.process_time()
+    with pytest.raises(ScanFileError):
+        open_scan(path)
+    assert time.process_time() - before < 10
 
 
 def test_words_have_no_place_in_ply(tmp_path):

@@ -54,7 +54,7 @@ def open_writer(
         if dtype.kind not in "biufUO":
             raise DataError(f"Column {name!r} must be of numbers or text. Got dtype {dtype} instead.")
     writer = source._writer(out, wanted, format)
-    if writer is None and format in ("ply", "pcd", "text"):
+    if writer is None and format not in ("las", "laz"):
         from pinvgcn.io.conversion import ConvertingWriter
 
         return ConvertingWriter(source, out, wanted, format)
@@ -106,6 +106,10 @@ class ScanWriter(ABC):
     def _release(self) -> None:
         """Close whatever `_begin` opened, finished or not."""
 
+    def _check(self, name: str, values: np.ndarray) -> None:
+        """Raise where the target cannot hold the values of a column."""
+        self.source.check_values(name, values)
+
     def _open(self) -> IO[bytes]:
         return self._temporary.open("wb")
 
@@ -138,7 +142,7 @@ class ScanWriter(ABC):
                 f"Got values for {self.written + count:,} instead."
             )
         for name, column in values.items():
-            self.source.check_values(name, column)
+            self._check(name, column)
         for first in range(0, count, PIECE):
             block = {name: column[first : first + PIECE] for name, column in values.items()}
             with writing(self.out):

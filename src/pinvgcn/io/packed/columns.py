@@ -9,7 +9,7 @@ import numpy as np
 
 from pinvgcn.errors import DataError
 
-LONGEST_ROW = 1 << 20  # bytes; a longer one is a damaged header
+LONGEST_ROW = 1 << 16  # bytes; a longer one is a damaged header
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -10,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.packed.columns import Column, row_type
+from pinvgcn.io.packed.columns import LONGEST_ROW, Column, row_type
 from pinvgcn.io.scan import Piece, ScanSource, as_field
 from pinvgcn.io.text.cells import Cells
 from pinvgcn.io.text.dialect import Dialect
 from pinvgcn.io.text.lines import Lines
-
-AXES = ("x", "y", "z")
 
 
 class PackedSource(ScanSource):
@@ -33,19 +32,19 @@ class PackedSource(ScanSource):
 
     def _describe(self, columns: list[Column], count: int, offset: int, *, ascii: bool) -> None:
         self.columns, self._count, self.offset, self.ascii = columns, count, offset, ascii
-        self.row = row_type(columns)
-        names = [column.name for column in columns]
-        lowered = [name.lower() for name in names]
-        missing = [axis for axis in AXES if axis not in lowered]
-        if missing:
-            raise ScanFileError(
-                f"{self.path} must have the columns x, y and z. Got {', '.join(names) or 'none'} instead."
-            )
-        repeated = [c.name for c in columns if not c.padding and names.count(c.name) > 1]
-        if repeated:
-            raise ScanFileError(f"{self.path} is damaged: it has the column {repeated[0]!r} more than once.")
+        if sum(column.dtype.itemsize for column in columns) > LONGEST_ROW:
+            raise ScanFileError(f"{self.path} is damaged: a point must take {LONGEST_ROW:,} bytes at most.")
+        lowered = [column.name.lower() for column in columns]
+        if not {"x", "y", "z"} <= set(lowered):
+            shown = ", ".join(column.name for column in columns[:20]) or "none"
+            raise ScanFileError(f"{self.path} must have the columns x, y and z. Got {shown} instead.")
+        counts = Counter(column.name for column in columns if not column.padding)
+        ((often, times),) = counts.most_common(1)
+        if times > 1:
+            raise ScanFileError(f"{self.path} is damaged: it has the column {often!r} more than once.")
         if count == 0:
             raise ScanFileError(f"{self.path} holds no points.")
+        self.row = row_type(columns)
         self.axes = (lowered.index("x"), lowered.index("y"), lowered.index("z"))
         self._numbers = {
             column.name: number

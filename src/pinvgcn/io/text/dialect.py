@@ -21,6 +21,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(rb'"(?:[^"]|"")*"|\S+')
+_MOST = 5000  # columns
 _NAMES = (("x", "easting"), ("y", "northing"), ("z", "elevation", "height", "altitude"))
 
 
@@ -82,6 +83,8 @@ def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
             line, start = data[0], data[1]
         else:
             continue
+        if len(names) > _MOST:
+            raise ScanFileError(f"{path} must have {_MOST:,} columns at most. Got {len(names):,} instead.")
         rows = [split(lines[number], separator) for number in data if number >= start]
         return Dialect(
             separator=separator,
@@ -197,11 +200,13 @@ def _unnamed(count: int) -> tuple[str, ...]:
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
     """Columns without a name get one, and those that share one a number."""
-    unique: list[str] = []
+    unique: dict[str, None] = {}
+    copies: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         plain = name or f"column_{number}"
-        candidate, copies = plain, 2
+        candidate = plain
         while candidate in unique:
-            candidate, copies = f"{plain}_{copies}", copies + 1
-        unique.append(candidate)
+            copies[plain] = copies.get(plain, 1) + 1
+            candidate = f"{plain}_{copies[plain]}"
+        unique[candidate] = None
     return tuple(unique)

@@ -10,7 +10,7 @@ from typing import IO
 from pinvgcn.errors import ScanFileError
 
 BLOCK = 1 << 22  # bytes read at once
-LONGEST = 1 << 20  # bytes; a longer line is no line of a scan
+LONGEST = 1 << 16  # bytes; a longer line is no line of a scan
 MARK = b"\xef\xbb\xbf"  # some programs start UTF-8 with it
 COMMENTS = (b"#", b"//", b"%")
 
@@ -27,12 +27,13 @@ def blocks(file: IO[bytes], path: Path) -> Iterator[list[bytes]]:
         text = rest + block
         end = text.rfind(b"\n") + 1 or text[:-1].rfind(b"\r") + 1
         rest = text[end:]
-        if len(rest) > LONGEST:
+        lines = text[:end].splitlines(keepends=True)
+        if max(len(rest), *map(len, lines), 0) > LONGEST:
             raise ScanFileError(
                 f"{path} is no text scan: a line must be shorter than {LONGEST:,} bytes. Got a longer one."
             )
-        if end:
-            yield text[:end].splitlines(keepends=True)
+        if lines:
+            yield lines
     if rest:
         yield rest.splitlines(keepends=True)
 

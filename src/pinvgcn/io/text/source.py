@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from pinvgcn.io.scan import PIECE, Piece, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter
 from pinvgcn.io.text.cells import EMPTY, Cells
 from pinvgcn.io.text.dialect import Dialect, detect
-from pinvgcn.io.text.lines import Lines, is_data, open_text
+from pinvgcn.io.text.lines import Lines, open_text
 
 _SAMPLE = 1000  # lines that decide the dialect
 
 
 class TextSource(ScanSource):
-    """A text scan. Its points are counted, and its columns' types found, in one pass on first use."""
+    """A text scan. Opening it reads it once, to count its points and to find its columns' types."""
 
     format = "text"
 
@@ -31,18 +30,17 @@ class TextSource(ScanSource):
         with reading(path), open_text(path, packed) as file:
             self.dialect: Dialect = detect(path, Lines(file, path).skip(_SAMPLE))
         self.cells = Cells(path, self.dialect)
-        self._pass  # noqa: B018  what is wrong with the file is said when it is opened
+        self._count, self._fields = self._survey()
 
     @property
     def count(self) -> int:
-        return self._pass[0]
+        return self._count
 
     @property
     def fields(self) -> dict[str, np.dtype]:
-        return dict(self._pass[1])
+        return dict(self._fields)
 
-    @functools.cached_property
-    def _pass(self) -> tuple[int, dict[str, np.dtype]]:
+    def _survey(self) -> tuple[int, dict[str, np.dtype]]:
         """The number of points, and the types of the columns beside the coordinates."""
         places = self.dialect.places
         types = {name: EMPTY for at, name in enumerate(self.dialect.names) if at not in places}
@@ -89,9 +87,8 @@ class TextSource(ScanSource):
             lines = Lines(file, self.path)
             lines.skip(self.dialect.preamble)
             while True:
-                taken, found = lines.take(min(point + 1, PIECE))
+                _, found = lines.take(min(point + 1, PIECE))  # the last of these lines is a point
                 if found > point or not found:
-                    assert not taken or is_data(taken[-1])
                     return f"line {lines.number}"
                 point -= found
 
