@@ -127,6 +127,13 @@ def test_a_few_cells_that_are_no_numbers() -> None:
     assert result.frame["column"].isna().sum() == 2
 
 
+def test_signs_for_no_number_do_not_make_text_of_numbers() -> None:
+    values = [f"{i / 7:.3f}" if i % 3 else "-" for i in range(90)]
+    made = applied(values)["column"]
+    assert made.isna().tolist() == [i % 3 == 0 for i in range(90)]
+    assert plan_of([str(i % 4) if i % 5 else "none" for i in range(90)]).kind == "category"
+
+
 # ---------------------------------------------------------------- dates
 
 

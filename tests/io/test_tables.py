@@ -134,12 +134,29 @@ def test_encodings(tmp_path: Path, encoding: str, name: str) -> None:
     assert len(source.notes) == (encoding == "latin-1")
 
 
+def test_the_euro_sign_of_excel(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("Umsatz (€);b\n1;„x“\n".encode("cp1252"))
+    source = open_table(path)
+    assert (source.encoding, source.columns) == ("cp1252", ("Umsatz (€)", "b"))
+    assert "Windows-1252" in source.notes[0]
+    assert with_column(path, tmp_path / "o.csv", ["€"]) == "Umsatz (€);b;new\n1;„x“;€\n".encode("cp1252")
+
+
+def test_every_byte_survives_the_fallback(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    odd = bytes(byte for byte in range(1, 256) if byte not in b'\n\r,"')
+    path.write_bytes(b"a,b\n" + odd + b",2\n")
+    assert open_table(path).encoding == "latin-1"
+    assert with_column(path, tmp_path / "o.csv", ["x"]) == b"a,b,new\n" + odd + b",2,x\n"
+
+
 def test_the_fallback_says_where(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("a,b\nmüde,1\n".encode() + "müde,2\n".encode("latin-1"))
     (note,) = open_table(path).notes
     assert "0xFC in line 3" in note
-    assert "Latin-1" in note
+    assert "Latin-1" in note or "Windows-1252" in note
 
 
 # ---------------------------------------------------------------- what is written

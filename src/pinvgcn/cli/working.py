@@ -40,11 +40,17 @@ def working(*, show: bool = True) -> Iterator[Tell]:
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None)
+        last = 0.0
 
         def tell(line: str, share: float | None = None) -> None:
+            nonlocal last
             if share is None:
                 progress.update(task, description=line)
-            else:
-                progress.update(task, description=line, total=1.0, completed=min(share, 1.0))
+                return
+            if share < last:  # something else has begun, with a time of its own
+                progress.reset(task, total=1.0)
+            last = share
+            # at 1 the clock would stop, and there may be more to do
+            progress.update(task, description=line, total=1.0, completed=min(share, 0.999))
 
         yield tell

@@ -18,6 +18,10 @@ UNIQUE = 0.5  # distinct values per cell, above which text joins too few rows
 UNIQUE_FROM = 10  # distinct values below which no column is called near-unique
 WORDS = 4.0  # words of a mean cell, from which on text is free text ...
 FREE = 0.2  # ... if there are so many distinct values per cell
+# cells among numbers that stand for none: they do not make a column one of text
+PLACEHOLDERS = frozenset(
+    ("-", "--", "—", ".", "*", "n.a.", "na", "none", "nil", "unknown", "missing", "k.a.")
+)
 KINDS = ("category", "number", "date", "left out")
 FIELDS = {"year": "year", "month": "month", "weekday": "day_of_week"}  # parts of a date, as pandas calls them
 PARTS = tuple(FIELDS)
@@ -100,7 +104,8 @@ def _text_plan(
     sign = find_decimal(values)
     numbers_ = parse_numbers(values, decimal or sign or ".")
     readable = np.isfinite(numbers_)
-    if not padded and counts[readable].sum() >= MOSTLY * counts.sum() and readable.sum() > 1:
+    empty = np.array([text.casefold() in PLACEHOLDERS for text in values])
+    if not padded and counts[readable].sum() >= MOSTLY * counts[~empty].sum() and readable.sum() > 1:
         odd = int(counts[~readable].sum())
         note = f"{odd:,} cells are no numbers and count as missing" if odd else ""
         ambiguous = sign is None and any("," in text or "." in text for text in values)

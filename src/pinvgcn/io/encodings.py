@@ -1,7 +1,8 @@
 """Which characters the bytes of a text file stand for, found by reading all of them once.
 
-A byte order mark decides. Without one the file is UTF-8 if every byte of it is; else Latin-1, in which
-each byte is a character, so that nothing is lost and what is copied stays the same bytes. That is said.
+A byte order mark decides. Without one the file is UTF-8 if every byte of it is; else Windows-1252, which
+Excel writes, or Latin-1, if it has bytes that only the other can be. In these each byte is a character, so
+that nothing is lost and what is copied stays the same bytes. That is said.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ MARKS = (  # the longer ones first: UTF-32 begins as UTF-16 does
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+WINDOWS = bytes(range(0x80, 0xA0))  # where Windows-1252 has characters and Latin-1 has controls ...
+UNDEFINED = b"\x81\x8d\x8f\x90\x9d"  # ... except these
 OTHERS = {  # what people hand in for a table, by its first bytes
     b"PK\x03\x04": "a ZIP archive or an Excel workbook; save the table as CSV first",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the table as CSV first",
@@ -83,18 +86,24 @@ def find_encoding(path: Path) -> Encoding:
             raise TableFileError(f"{path} is empty. A table needs a line with the names of its columns.")
         _refuse_others(path, head, compressed)
         mark, name = next(((m, n) for m, n in MARKS if head.startswith(m)), (b"", "utf-8"))
-        wrong = _first_error(path, file, head[len(mark) :], name, marked=bool(mark))
+        wrong, fallback = _first_error(path, file, head[len(mark) :], name, marked=bool(mark))
     if wrong is None:
         return Encoding(name, mark, compressed)
-    note = f"{path} is not UTF-8 ({wrong}); it was read as Latin-1 and is written as such."
-    return Encoding("latin-1", b"", compressed, note)
+    called = "Windows-1252" if fallback == "cp1252" else "Latin-1"
+    note = f"{path} is not UTF-8 ({wrong}); it was read as {called} and is written as such."
+    return Encoding(fallback, b"", compressed, note)
 
 
-def _first_error(path: Path, file: IO[bytes], head: bytes, name: str, *, marked: bool) -> str | None:
-    """Where the bytes first are not of this encoding; None where all are. No encoding makes NUL a text."""
+def _first_error(
+    path: Path, file: IO[bytes], head: bytes, name: str, *, marked: bool
+) -> tuple[str | None, str]:
+    """Where the bytes first are not of this encoding, None where all are, and what they are otherwise.
+
+    No encoding makes NUL a text.
+    """
     decoder: codecs.IncrementalDecoder | None = codecs.getincrementaldecoder(name)()
     wide = not name.startswith("utf-8")
-    line, length, wrong = 1, 0, None
+    line, length, wrong, windows, undefined = 1, 0, None, False, False
     block = head
     while block:
         following = file.read(BLOCK)
@@ -114,13 +123,15 @@ def _first_error(path: Path, file: IO[bytes], head: bytes, name: str, *, marked:
                 wrong, decoder = found, None
         if not wide and b"\0" in block:
             raise _no_text(path, line + block[: block.index(b"\0")].count(b"\n"))
+        windows = windows or len(block.translate(None, WINDOWS)) < len(block)
+        undefined = undefined or len(block.translate(None, UNDEFINED)) < len(block)
         line += block.count(b"\n")
         end = max(block.rfind(b"\n"), block.rfind(b"\r"))
         length = length + len(block) if end < 0 else len(block) - end
         if length > LONGEST_LINE:
             raise TableFileError(f"{path} has no line break in {length >> 20} MiB of line {line}: no table.")
         block = following
-    return wrong
+    return wrong, "cp1252" if windows and not undefined else "latin-1"
 
 
 def _no_text(path: Path, line: int) -> TableFileError:

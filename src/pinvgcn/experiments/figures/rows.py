@@ -24,8 +24,8 @@ def row_map(places: np.ndarray, answers: np.ndarray, labels: np.ndarray, class_n
     shown = np.sort(rng.permutation(len(places))[:MOST])
     sizes = np.bincount(answers, minlength=len(class_names))
     common = np.argsort(-sizes, kind="stable")[:COLOURED]
-    palette = class_colours(tuple(class_names[c] for c in np.sort(common)))
-    colours = {int(code): palette[k] for k, code in enumerate(np.sort(common))}
+    palette = class_colours(tuple(class_names[c] for c in common))  # the clearest colours for the largest
+    colours = {int(code): palette[k] for k, code in enumerate(common)}
     size = float(np.clip(900 / np.sqrt(len(shown) + 1), 3, 30))
     with style():
         figure = new_figure(WIDTH, 4.6)

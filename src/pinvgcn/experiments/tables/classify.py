@@ -149,6 +149,12 @@ def classify_table(
     if heldout is not None and heldout.alone:
         alone = ", ".join(repr(plan.target.classes[c]) for c in heldout.alone[:5])
         notes.append(f"only one row is labelled {alone}: how well such rows are found cannot be estimated")
+    if heldout is not None and heldout.best_simple.accuracy > heldout.ours.accuracy:
+        best = heldout.best_simple
+        notes.append(
+            f"{best.name.lower()} found more of the held-out labels than {OURS}: "
+            f"{100 * best.accuracy:.1f} % against {100 * heldout.ours.accuracy:.1f} %"
+        )
     if heldout is None:
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started

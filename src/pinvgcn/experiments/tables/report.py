@@ -19,6 +19,8 @@ from pinvgcn.experiments.tables.heldout import FOLDS, Score
 from pinvgcn.io.unfinished import check_output, unfinished
 
 SHOWN = 12  # classes in a confusion matrix
+ROOM = 10  # characters of their names there
+MANY = 30  # columns, from which on they are listed on demand
 
 
 def write_report(
@@ -104,12 +106,11 @@ def _read(result: Classified) -> str:
         ]
         for c in plan.recipe.plans
     ]
+    columns = table(["Column", "Kind", "Becomes", "Missing"], rows, kind="dense words")
+    if len(rows) > MANY:
+        columns = f"<details><summary>All {len(rows)} columns</summary>{columns}</details>"
     return section(
-        "What was read",
-        definitions(facts),
-        _list("Worth knowing:", result.notes),
-        prose.COLUMNS,
-        table(["Column", "Kind", "Becomes", "Missing"], rows, kind="dense words"),
+        "What was read", definitions(facts), _list("Worth knowing:", result.notes), prose.COLUMNS, columns
     )
 
 
@@ -172,7 +173,7 @@ def _trust(result: Classified) -> str:
     caption = prose.CONFUSION
     if len(names) > SHOWN:
         caption += f" The {SHOWN} largest classes of {len(names)}."
-    svg = figures.confusion(counts, tuple(names[j][:14] for j in shown), "table")
+    svg = figures.confusion(counts, tuple(_cut(names[j]) for j in shown), "table")
     side = 45 if len(shown) < 4 else 65 if len(shown) < 7 else 100
     parts.append(f'<div style="max-width: {side}%">{figure(svg, caption)}</div>')
     return section("How well it works", *parts)
@@ -222,6 +223,11 @@ def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None)
 def _list(title: str, lines: Sequence[str]) -> str:
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f'<div class="soft"><p>{title}</p><ul>{items}</ul></div>' if lines else ""
+
+
+def _cut(name: str) -> str:
+    """A class's name, as far as there is room under a matrix."""
+    return name if len(name) <= ROOM else name[: ROOM - 1] + "…"
 
 
 def _between(interval: tuple[float, float]) -> str:

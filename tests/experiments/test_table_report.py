@@ -1,0 +1,61 @@
+"""The page and the lines about a table, where it is unlike the usual one."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pinvgcn.cli.table_results import print_result
+from pinvgcn.experiments.tables import Classified, classify_table, plan_table
+from pinvgcn.experiments.tables import classify as job
+from pinvgcn.experiments.tables.report import html_report
+from pinvgcn.io import open_table
+
+
+def classified(path: Path, rows: list[str], monkeypatch: pytest.MonkeyPatch) -> Classified:
+    path.write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr(job, "PinvGCNClassifier", functools.partial(job.PinvGCNClassifier, epochs=2))
+    return classify_table(plan_table(open_table(path), "k"))
+
+
+def printed(result: Classified) -> str:
+    console = Console(width=90)
+    with console.capture() as captured:
+        print_result(console, result)
+    return captured.get()
+
+
+def test_one_label_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"{'uv'[i % 2]},{i % 3},{['x', 'y'][i] if i < 2 else ''}" for i in range(30)]
+    result = classified(tmp_path / "t.csv", ["a,b,k", *rows], monkeypatch)
+    assert result.heldout is None
+    assert any("cannot be estimated" in note for note in result.notes)
+    assert result.as_dict()["held_out"] is None
+    assert "No class has two labelled rows" in html_report(result)
+    assert "held out" not in printed(result)
+
+
+def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"<b>{chr(97 + j)}</b>&" for j in range(25)]
+    head = ",".join(f"c<{j}>" for j in range(32))
+    rows = [
+        ",".join([*(str(v) for v in rng.integers(0, 3, 32)), names[i % 25] if i % 3 else ""])
+        for i in range(300)
+    ]
+    result = classified(tmp_path / "t.csv", [f"{head},k", *rows], monkeypatch)
+    page = html_report(result)
+    assert "<b>a</b>" not in page
+    assert "&lt;b&gt;a&lt;/b&gt;&amp;" in page
+    assert "c&lt;31&gt;" in page
+    assert "All 32 columns" in page
+    assert "The 12 largest classes of 25" in page
+    assert "and 5 more" in printed(result)
+    assert result.heldout is not None
+    better = result.heldout.best_simple.accuracy > result.heldout.ours.accuracy
+    assert any("found more of the held-out labels" in note for note in result.notes) == better
+    assert len(result.as_dict()["held_out"]["methods"][0]["recall"]) == 25
