@@ -134,8 +134,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.
-    verbose : bool
-        Show a bar with epochs, loss and remaining time.
+    verbose : bool or callable
+        Show a bar with epochs, loss and remaining time; or call ``verbose(done, total)`` after each epoch of
+        all networks.
     device : str
         Where training runs: "cpu", or "cuda" (passed to PyTorch).
     random_state : int, RandomState or None
@@ -208,7 +209,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         neighbours: int | str | None = "auto",
         priors: Any = "auto",
         warm_start: bool = False,
-        verbose: bool = False,
+        verbose: bool | Callable[[int, int], None] = False,
         device: str = "cpu",
         random_state: Any = 0,
     ) -> None:

@@ -56,6 +56,7 @@ def test_from_labels_to_a_model_to_another_file(scan, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "\x1b[" not in done.stdout + done.stderr  # no colours in a pipe
     assert "2 ground" in done.stdout
+    assert "Held-out labels" in done.stdout
     assert f"Written: {tmp_path / 'out.las'}" in done.stdout
     after = laspy.read(tmp_path / "out.las")
     assert set(np.array(after.classification)) <= {2, 3, 4, 5, 6}
@@ -144,6 +145,7 @@ def test_a_dry_run_says_what_would_be_done(scan, command, tmp_path, capfd):
             "two classes or more. Got 15 of 6 alone",
         ),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--report", "{scan}"], "is there already"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--save-model", "{folder}/a/b"], "folder"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(scan, arguments, expected, tmp_path, capfd):

@@ -13,6 +13,7 @@ from rich.text import Text
 from pinvgcn.cli.console import err
 
 Tell = Callable[[str, int, int], None]
+COUNTED = ("Reading", "Local shapes", "Classifying", "Averaging", "Writing")  # stages over points
 PATIENCE = 1.0  # seconds before a stage is worth a line
 
 
@@ -21,9 +22,8 @@ class _Rate(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text(
-            f"{speed:,.0f} points/s" if speed and task.total != 1 else "", style="progress.data.speed"
-        )
+        counted = speed and task.description in COUNTED
+        return Text(f"{speed:,.0f} points/s" if counted else "", style="progress.data.speed")
 
 
 @contextmanager
@@ -71,10 +71,9 @@ def _lines() -> Tell:
             return
         shown[stage] = now, 10 * done // max(total, 1)
         left = (now - began) / done * (total - done)
-        rate = done / (now - began)
         rest = f", {left:,.0f} s left" if done < total else ""
-        console.print(
-            f"{stage}: {done:,} of {total:,} points, {rate:,.0f} a second{rest}", markup=False, soft_wrap=True
-        )
+        rate = f"{done:,} of {total:,} points, {done / (now - began):,.0f} a second"
+        how_far = rate if stage in COUNTED else f"{100 * done / total:.0f} %"
+        console.print(f"{stage}: {how_far}{rest}", markup=False, soft_wrap=True)
 
     return tell

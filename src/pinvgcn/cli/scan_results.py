@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinvgcn.experiments.held_out import HeldOut
     from pinvgcn.scans import Result
     from pinvgcn.scans.cost import Plan
 
 
-def announce(result: Result, *, as_json: bool, quiet: bool) -> None:
-    """The result on stdout, what deserves attention on stderr."""
+def announce(
+    result: Result,
+    tested: Sequence[HeldOut] = (),
+    report: Path | None = None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The result on stdout, and how held-out labels did; what deserves attention on stderr."""
     from rich import box
     from rich.table import Table
 
@@ -19,7 +30,8 @@ def announce(result: Result, *, as_json: bool, quiet: bool) -> None:
     from pinvgcn.scans.labels import name_of
 
     if as_json:
-        print(json.dumps(result.as_dict(), indent=2))
+        held_out = {"held_out": [method.as_dict() for method in tested]} if tested else {}
+        print(json.dumps({**result.as_dict(), **held_out}, indent=2))
         return
     if quiet:
         return
@@ -40,9 +52,10 @@ def announce(result: Result, *, as_json: bool, quiet: bool) -> None:
     seconds = sum(result.seconds.values())
     for line in (
         _learned_from(result),
+        *_held_out(result, tested),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. "
         f"{result.source.count:,} points in {seconds:,.1f} s ({result.points_per_second:,.0f} a second).",
-        f"Written: {result.out}",
+        f"Written: {result.out}" + ("" if report is None else f", {report}"),
     ):
         console.print(line, markup=False, soft_wrap=True)
     for line in result.notes():
@@ -50,14 +63,27 @@ def announce(result: Result, *, as_json: bool, quiet: bool) -> None:
 
 
 def _learned_from(result: Result) -> str:
-    beside = f", {', '.join(result.fields)}" if result.fields else ""
     whole = result.source.count - result.noise
     part = (
         f" Fitted to {result.fitted:,} of {whole:,} points."
         if result.given.any() and result.fitted < whole
         else ""
     )
-    return f"Features: position and local shape{beside}.{part}"
+    return f"Features: {', '.join(result.features)}.{part}"
+
+
+def _held_out(result: Result, tested: Sequence[HeldOut]) -> list[str]:
+    if not tested:
+        return []
+    from pinvgcn.experiments.held_out import simple_methods
+
+    shares = result.counts / max(int(result.counts.sum()), 1)
+    ours, give = tested[0].over_the_scan(shares)
+    best = max(simple_methods(tested), key=lambda method: method.over_the_scan(shares)[0])
+    return [
+        f"Held-out labels, classes weighed by their shares: {100 * ours:.1f} ± {100 * give:.1f} % right. "
+        f"Best simple method: {best.title}, {100 * best.over_the_scan(shares)[0]:.1f} %."
+    ]
 
 
 def print_plan(plan: Plan, *, as_json: bool) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pinvgcn.experiments.held_out import HeldOut
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -119,13 +122,14 @@ def segment(
     if dry_run:
         print_plan(plan_segment(request), as_json=as_json)
         return
+    tested: list[HeldOut] = []
     with stages(quiet=quiet) as tell:
         result = job(request, tell)
         if report is not None:
             from pinvgcn.experiments.scan_report import write_scan_report
 
-            write_scan_report(result, report, random_state=seed, tell=tell)
-    announce(result, as_json=as_json, quiet=quiet)
+            tested = write_scan_report(result, report, random_state=seed, tell=tell)
+    announce(result, tested, report, as_json=as_json, quiet=quiet)
     if result.left_out and features is not None and not quiet:
         for name, why in result.left_out.items():
             err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)

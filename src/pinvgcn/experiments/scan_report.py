@@ -12,7 +12,7 @@ import numpy as np
 from pinvgcn.experiments import figures, prose
 from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.files import write_text
-from pinvgcn.experiments.held_out import FOLDS, HeldOut, held_out
+from pinvgcn.experiments.held_out import AS_LABELLED, FOLDS, HeldOut, held_out, simple_methods
 from pinvgcn.experiments.learned import learned_filters
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.io.asprs import class_name
@@ -92,8 +92,8 @@ def _header(result: Result, tested: list[HeldOut], version: str) -> str:
         )
     ]
     if tested:
-        of_scan, ours = tested[:2]
-        simple = tested[2:]
+        of_scan, simple = tested[0], simple_methods(tested)
+        ours = next((method for method in tested if method.title == AS_LABELLED), of_scan)
         best = max(simple, key=lambda method: method.accuracy)
         low, high = ours.interval
         shares = _shares(result)
@@ -218,7 +218,7 @@ def _choices(result: Result, seconds: dict[str, float], surroundings: dict[str, 
     facts = [
         ("Read", f"{source.path.name}, {source.format.upper()}, {source.count:,} points, unit {unit}"),
         ("Written", f"{result.out.name}, class in {result.field!r}, beside it confidence and outside"),
-        ("Features", ", ".join(["position", "local shape", *result.fields])),
+        ("Features", ", ".join(result.features)),
         *([("Left out", left)] if left else []),
         ("Fitted to", fitted),
         ("Graph", f"Gaussian, σ = {model.sigma_:.3g} m; {model.spectrum_.rank} eigenvectors by "

@@ -10,8 +10,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 @contextmanager
-def progress(epochs: int, *, show: bool) -> Iterator[Callable[[int, float], None] | None]:
-    """A callback for ``train`` that draws a bar with epochs, loss and remaining time; None if not shown."""
+def progress(
+    epochs: int, *, show: bool | Callable[[int, int], None]
+) -> Iterator[Callable[[int, float], None] | None]:
+    """A callback for ``train`` that draws a bar with epochs, loss and remaining time; None if not shown.
+
+    If ``show`` is a function, it hears instead how many epochs are done, and of how many.
+    """
+    if callable(show):
+        hear = show
+        yield lambda epoch, loss: hear(epoch + 1, epochs)
+        return
     if not show:
         yield None
         return

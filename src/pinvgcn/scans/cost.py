@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.nodes import SCAN
 from pinvgcn.scans.columns import candidates
 from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, frame_of, load_scan_model, metres_of
 from pinvgcn.scans.label_file import LabelFile
@@ -16,9 +17,9 @@ from pinvgcn.scans.survey import is_file
 
 # measured by benchmarks/streaming.py, per core where work is shared out; a guess for any other machine
 BASE_BYTES = 600e6  # the libraries
-FIT_BYTES, TILE_BYTES, SPILL_BYTES = 6_000, 1_600, 150  # a point
-SHAPE_SECONDS, OTHER_SECONDS = 60e-6, 6e-6  # a point
-FIT_SECONDS, FIT_SECONDS_EACH = 10.0, 150e-6
+FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
+SHAPE_SECONDS, OTHER_SECONDS = 75e-6, 50e-6  # a point
+FIT_SECONDS, FIT_SECONDS_EACH = 10.0, 100e-6
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def plan_segment(request: SegmentRequest) -> Plan:
         else f"{fitted:,} of {source.count:,} points: the labelled ones and others at random"
     )
     facts = {
-        **_facts(source, metres_of(source, request.metres), columns),
+        **_facts(source, metres_of(source, request.metres), columns, local=source.count >= SCAN),
         "labels": labels,
         "fitted to": how,
         "class goes to": request.field or default_field(source),
@@ -85,7 +86,7 @@ def plan_segment(request: SegmentRequest) -> Plan:
     shapes = SHAPE_SECONDS / cores
     seconds = FIT_SECONDS + fitted * (FIT_SECONDS_EACH + shapes)
     if not whole:
-        seconds += source.count * (shapes + OTHER_SECONDS)
+        seconds += source.count * (shapes + OTHER_SECONDS / cores)
     tiles = 1 if whole else _tiles(source.count, request.tile_points)
     memory = BASE_BYTES + max(
         fitted * FIT_BYTES, 0 if whole else min(source.count, request.tile_points) * TILE_BYTES
@@ -102,22 +103,22 @@ def plan_predict(request: PredictRequest) -> Plan:
     fields = frame_of(model, request.model, metres).fields(source)
     tiles = _tiles(source.count, request.tile_points)
     facts = {
-        **_facts(source, metres, fields),
+        **_facts(source, metres, fields, local=model._nodes.geometry),
         "model": f"{request.model}, {len(model.classes_)} classes, of {model.spectrum_.n_nodes:,} points",
         "tiles": f"{tiles:,}",
         "class goes to": request.field or default_field(source),
         "written": str(request.out),
     }
-    seconds = source.count * (SHAPE_SECONDS / (os.cpu_count() or 1) + OTHER_SECONDS)
+    seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
     memory = BASE_BYTES + min(source.count, request.tile_points) * TILE_BYTES
     return Plan(facts, source.count, tiles, memory, source.count * SPILL_BYTES, seconds)
 
 
-def _facts(source: ScanSource, metres: float, columns: list[str]) -> dict[str, str]:
+def _facts(source: ScanSource, metres: float, columns: list[str], *, local: bool) -> dict[str, str]:
     unit = "metres" if metres == 1 else f"{metres:g} m"
     return {
         "scan": f"{source.path}, {source.format.upper()}, {source.count:,} points, unit {unit}",
-        "features": ", ".join(["position", "local shape", *columns]),
+        "features": ", ".join(["position", *(["local shape"] if local else []), *columns]),
     }
 
 

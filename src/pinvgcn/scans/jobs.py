@@ -18,6 +18,7 @@ from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.tiles import SIZE, Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.nodes import CloudNodes
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import LAS, OMITTED, has_noise, name_of, noise_in
@@ -95,6 +96,12 @@ class Result:
         """Over all that was done."""
         return self.source.count / max(sum(self.seconds.values()), 1e-9)
 
+    @property
+    def features(self) -> list[str]:
+        """What the model sees of a point."""
+        local = isinstance(self.model._nodes, CloudNodes) and self.model._nodes.geometry
+        return ["position", *(["local shape"] if local else []), *self.fields]
+
     def notes(self) -> list[str]:
         """What somebody should know before they rely on it."""
         lines = []
@@ -131,7 +138,7 @@ class Result:
             "noise": self.noise,
             "outside": self.outside,
             "not_predicted": self.alone,
-            "features": self.fields,
+            "features": self.features,
             "left_out": self.left_out,
             "fitted_points": self.fitted,
             "tiles": self.tiles,
@@ -330,12 +337,12 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
 
 
 def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> PinvGCNClassifier:
-    tell("Fitting", 0, len(sample.index))
+    tell("Preparing", 0, 1)
     model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
+    model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, seen.classes)
     model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
-    tell("Fitting", len(sample.index), len(sample.index))
-    return model
+    return model.set_params(verbose=False)
 
 
 def labels_of(codes: np.ndarray, classes: list[Any]) -> np.ndarray:
@@ -363,7 +370,7 @@ def _about(source: ScanSource, seen: Survey, sample: Sample, field: str) -> dict
     }
 
 
-def load_scan_model(path: Path) -> PinvGCNClassifier:
+def load_scan_model(path: Path) -> Any:
     """A saved model, which must be one of points in space."""
     model = PinvGCNClassifier.load(path)
     if model._nodes.kind != "gaussian" or model.n_features_in_ != 3:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.io import ScanSource, ScanWriter
+from pinvgcn.io.scan_writer import check_target as check_place
 from pinvgcn.scans.everywhere import ALONE
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
 from pinvgcn.scans.survey import PIECE, Tell
@@ -20,7 +21,8 @@ NOTHING = -1  # the code of a point without a prediction
 
 
 def check_target(out: Path, force: bool) -> None:
-    """Refuse to write over what is there, unless told to."""
+    """That a file can be written there; what is there is written over by ``force`` alone."""
+    check_place(out)
     if out.exists() and not force:
         raise ParameterError(f"{out} is there already. Choose another name, or add --force.")
 

@@ -1,0 +1,86 @@
+"""Scans in many tiles: both commands say the same, in little memory."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import laspy
+import numpy as np
+import pytest
+from streets import QUICK, write_street
+
+from pinvgcn import PinvGCNClassifier
+from pinvgcn.datasets import load_dataset, random_split
+from pinvgcn.errors import DatasetError
+from pinvgcn.features.tiles import Piece, Tiles
+from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
+from pinvgcn.scans.everywhere import answers
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "streaming.py"
+
+
+def test_many_tiles(tmp_path):
+    """A part is fitted, everything is classified; the saved model says the same of the file again."""
+    street = write_street(tmp_path / "street.las", 12_000)
+    model, out, again = tmp_path / "m.model", tmp_path / "out.las", tmp_path / "again.las"
+    told = []
+    result = segment(
+        SegmentRequest(
+            street.path, "classification", out, fit_points=3_000, tile_points=1_500, save_model=model,
+            relabel=True, settings=QUICK,
+        ),
+        lambda *heard: told.append(heard),
+    )  # fmt: skip
+    assert (result.fitted, result.tiles) == (3_000, 8)
+    assert (result.outside + result.alone) / 12_000 < 0.01
+    stages = list(dict.fromkeys(stage for stage, _, _ in told))
+    assert stages == [
+        "Reading", "Local shapes", "Preparing", "Fitting", "Classifying", "Averaging", "Writing",
+    ]  # fmt: skip
+    assert all(done <= total for _, done, total in told)
+    other = predict(PredictRequest(model, street.path, again, tile_points=3_500))
+    assert other.tiles == 4
+    first, second = laspy.read(out), laspy.read(again)
+    np.testing.assert_array_equal(second.classification, first.classification)
+    np.testing.assert_allclose(second.confidence, first.confidence, rtol=1e-6)
+    np.testing.assert_array_equal(second.outside, first.outside)
+
+
+@pytest.mark.parametrize("name", ["street", "oakland1"])
+def test_tiles_are_the_whole(name, tmp_path):
+    """With the default features, `predict_proba` of the whole cloud in memory."""
+    try:
+        data = load_dataset(name)
+    except DatasetError as error:
+        pytest.skip(str(error))
+    rows = np.arange(0, len(data.X), 5)
+    points, y = data.X[rows], random_split(data.y[rows], per_class=5, random_state=0)
+    model = PinvGCNClassifier(**QUICK).fit(points, y)
+    pieces = [
+        Piece(some, points[some], np.empty((len(some), 0)))
+        for some in np.array_split(np.arange(len(rows)), 7)
+    ]
+    tiles = Tiles.of(lambda: pieces, tmp_path, size=1_500)
+    parts = list(answers(model, tiles, lambda *heard: None))
+    order = np.argsort(np.concatenate([part.index for part in parts]))
+    P = np.concatenate([part.proba for part in parts])[order]
+    expected = model.predict_proba(points, among="own")
+    np.testing.assert_allclose(P, expected, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(P.argmax(axis=1), expected.argmax(axis=1))
+    np.testing.assert_allclose(P, model.transduction_proba_, rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PINVGCN_SLOW"), reason="takes minutes; set PINVGCN_SLOW=1")
+def test_a_million_points(tmp_path):
+    """The benchmark in small: peak memory below its limits, and one answer."""
+    specification = importlib.util.spec_from_file_location("streaming", BENCHMARK)
+    streaming = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(streaming)
+    result = streaming.measure(1_000_000, tmp_path)
+    assert result["differing"] == 0
+    for name, one in result["commands"].items():
+        assert one["peak_gib"] < streaming.LIMITS[name]
+        assert one["accuracy"] > 0.9
