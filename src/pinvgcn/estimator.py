@@ -693,7 +693,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             raise ColumnError(" ".join(str(error).split())) from None
 
     def save(self, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
-        """Write the fitted model to a safetensors file (docs/file-format.md).
+        """Write the fitted model to a safetensors file (docs/file_format.md).
 
         ``about`` is kept with it as JSON, and is ``about_`` of the model that ``load`` returns: where data
         came from, which columns were used. None keeps the ``about_`` of a model that was loaded.

@@ -1,4 +1,4 @@
-"""A fitted classifier as arrays and a JSON description, and back (docs/file-format.md).
+"""A fitted classifier as arrays and a JSON description, and back (docs/file_format.md).
 
 The functions work on the attributes that ``fit`` sets; the classifier owns them.
 """

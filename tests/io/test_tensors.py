@@ -103,3 +103,20 @@ def test_nothing_in_it_can_run_code(tmp_path: Path) -> None:
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     assert set(header) == {"__metadata__", "b"}
     assert header["__metadata__"].keys() == {"pinvgcn"}
+
+
+def test_a_single_changed_byte_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    save_tensors(path, "test", {"about": "it"}, {"a": np.arange(5.0), "b": np.array(1 + 2j)})
+    whole = path.read_bytes()
+    start = int.from_bytes(whole[:8], "little") + 8  # safetensors: a length, the header, then the arrays
+    for place in range(start, len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(ModelFileError, match="is damaged: its content does not have the hash"):
+            load_tensors(path, "test")
+    path.write_bytes(whole.replace(b'about\\": \\"it', b'about\\": \\"at'))
+    assert path.read_bytes() != whole
+    with pytest.raises(ModelFileError, match="does not have the hash"):
+        load_tensors(path, "test")
+    path.write_bytes(whole)
+    assert load_tensors(path, "test")[0]["about"] == "it"

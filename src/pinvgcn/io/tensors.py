@@ -6,6 +6,7 @@ Complex arrays are stored as pairs of reals, because the format has no complex n
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,7 +18,7 @@ from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
 
-FORMAT = 4  # raised whenever the layout changes; docs/file-format.md describes each
+FORMAT = 4  # raised whenever the layout changes; docs/file_format.md describes each
 _COMPLEX = "complex:"
 
 
@@ -26,11 +27,12 @@ def save_tensors(
 ) -> None:
     """Write the file, whole or not at all."""
     path = Path(path)
-    header = {"pinvgcn": json.dumps({"kind": kind, "format": FORMAT, **description})}
+    about = json.dumps({"kind": kind, "format": FORMAT, **description})
     plain = {}
     for name, array in arrays.items():
         key, parts = (_COMPLEX + name, [array.real, array.imag]) if np.iscomplexobj(array) else (name, array)
         plain[key] = np.array(parts, order="C")  # safetensors writes memory as it lies
+    header = {"pinvgcn": about, "sha256": digest(about, plain)}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         temporary.write_bytes(save(plain, metadata=header))  # save_file would hide it from other users
@@ -39,6 +41,16 @@ def save_tensors(
         raise ModelFileError(f"{path} could not be written ({error}); choose another place.") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def digest(about: str, arrays: dict[str, np.ndarray]) -> str:
+    """SHA-256 of the description and of every array: its name, dtype, shape and bytes, in order of names."""
+    found = hashlib.sha256(about.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        found.update(array.reshape(-1).view(np.uint8))
+    return found.hexdigest()
 
 
 def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -66,6 +78,8 @@ def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
             f"{path} has format {version}, newer than {FORMAT}, the newest that this "
             "version of pinvgcn reads. Upgrade pinvgcn."
         )
+    if "sha256" in header and digest(header["pinvgcn"], arrays) != header["sha256"]:  # from format 4 on
+        raise ModelFileError(f"{path} is damaged: its content does not have the hash that it names.")
     for name in [name for name in arrays if name.startswith(_COMPLEX)]:
         pair = arrays.pop(name)
         whole = np.empty(pair.shape[1:], dtype=np.result_type(pair, np.complex64))

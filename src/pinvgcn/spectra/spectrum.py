@@ -171,7 +171,7 @@ class Spectrum:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file (docs/file-format.md)."""
+        """Write a safetensors file (docs/file_format.md)."""
         description, arrays = self.state()
         save_tensors(path, "spectrum", description, arrays)
 
