@@ -102,7 +102,7 @@ def test_nothing_in_it_can_run_code(tmp_path: Path) -> None:
     content = (tmp_path / "file").read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     assert set(header) == {"__metadata__", "b"}
-    assert header["__metadata__"].keys() == {"pinvgcn"}
+    assert header["__metadata__"].keys() == {"pinvgcn", "sha256"}
 
 
 def test_a_single_changed_byte_is_found(tmp_path: Path) -> None:
