@@ -44,6 +44,7 @@ def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answ
     """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``."""
     nodes: Any = model._nodes
     flags, done = [], 0
+    tell("Classifying", 0, tiles.count)
     for tile in range(len(tiles)):
         piece = tiles.load(tile)
         local = tiles.ask(shapes, tile, near=WIDEST) if nodes.geometry else None
@@ -59,6 +60,8 @@ def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answ
         found, reach = average_and_reach(queries, around.values, cloud=around.points, neighbours=k)
         return found, np.column_stack([reach, np.zeros(len(reach))])
 
+    if k is not None:
+        tell("Averaging", 0, tiles.count)
     for tile in range(len(tiles)):
         q = np.array(tiles.kept("proba", tile))
         if k is not None:

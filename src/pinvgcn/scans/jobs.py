@@ -315,6 +315,7 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
     wanted = np.zeros(len(seen.codes), dtype=bool)
     wanted[thinned(seen.codes, request.fit_points, random_state=request.random_state)] = True
     index, points, columns, local, done = [], [], [], [], 0
+    tell("Local shapes", 0, cloud.count)
     for tile in range(len(cloud)):
         piece = cloud.load(tile)
         rows = np.flatnonzero(wanted[piece.index])

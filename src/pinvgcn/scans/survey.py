@@ -59,6 +59,7 @@ def survey(
     ranges, classes = Ranges(wanted), Classes()
     codes = np.full(source.count, UNKNOWN, dtype=np.int16)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    tell("Reading", 0, source.count)
     for piece in source.chunks(PIECE, fields=names):
         rows = slice(piece.start, piece.start + len(piece))
         noise = noise_in(piece) if noisy else np.zeros(len(piece), dtype=bool)
