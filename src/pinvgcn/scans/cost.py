@@ -15,7 +15,7 @@ from pinvgcn.scans.labels import FieldLabels
 from pinvgcn.scans.output import check_target, default_field
 from pinvgcn.scans.survey import is_file
 
-# measured by benchmarks/streaming.py, per core where work is shared out; a guess for any other machine
+# memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, rough, those of a fit guessed
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
 SHAPE_SECONDS, OTHER_SECONDS = 75e-6, 50e-6  # a point
