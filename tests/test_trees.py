@@ -14,6 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ModelFileError
+from pinvgcn.io.tensors import digest
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.trees import CHUNK, Trees
 
@@ -91,6 +92,6 @@ def test_a_file_whose_trees_lead_nowhere(name, value, tmp_path):
         arrays, header = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()  # noqa: SIM118
     assert json.loads(header["pinvgcn"])["format"] == 4
     arrays[f"member1.trees.{name}"][0] = value
-    save_file(arrays, path, metadata=header)
+    save_file(arrays, path, metadata=header | {"sha256": digest(header["pinvgcn"], arrays)})
     with pytest.raises(ModelFileError, match=r"is damaged: .*its trees lead nowhere"):
         PinvGCNClassifier.load(path)
