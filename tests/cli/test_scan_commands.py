@@ -90,6 +90,8 @@ def test_an_interrupt_leaves_nothing_behind(scan, tmp_path):
         [*COMMAND, "segment", str(tmp_path / "large.csv"), "--labels", "label",
          "-o", str(tmp_path / "out.csv"), "--fit-points", "20000", "--tile-points", "8000"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # a test run in the background ignores Ctrl-C, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         for _ in range(600):

@@ -13,11 +13,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from typing import Any
 
 import typer
 
-from pinvgcn.errors import PinvGCNError
+from pinvgcn.errors import PinvGCNError, TrainingWarning
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -31,12 +32,14 @@ def run(app: typer.Typer, arguments: list[str]) -> int:
     """Run the app on the arguments; returns the exit code."""
     debug = "--debug" in arguments or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
     arguments = [argument for argument in arguments if argument != "--debug"]
+    # who interrupts a command wants it to end, not to go on with a network that was trained halfway
+    warnings.simplefilter("error", TrainingWarning)
     try:
         code = app(arguments, prog_name="pinvgcn", standalone_mode=False)
         if code == INTERRUPTED:
             _say("interrupted")
         return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, TrainingWarning, typer.Abort):
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import check_count
+from pinvgcn.errors import TrainingWarning
 from pinvgcn.experiments.task import Answer, Method, Prepared, Sink, Task
 
 
@@ -236,6 +237,7 @@ def compare(
             progress(f"{task.title}, split {seed - random_state + 1} of {splits}: {method.title}")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
+                warnings.simplefilter("error", TrainingWarning)  # an interrupt ends all of it
                 if method.name not in prepared:
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
