@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.errors import PinvGCNWarning
+from pinvgcn.errors import PinvGCNWarning, TrainingWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
@@ -116,6 +116,7 @@ def held_out(
         seen = np.where(hidden, UNLABELLED, codes)
         with warnings.catch_warnings():  # the model that is kept has given its own
             warnings.simplefilter("ignore", PinvGCNWarning)
+            warnings.simplefilter("error", TrainingWarning)  # an interrupt ends all of it
             fitted = rows.fit(seen, random_state=random_state + fold)
         factors = fitted._outcome.factors
         prefers |= factors is not None

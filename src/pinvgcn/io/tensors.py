@@ -49,7 +49,7 @@ def digest(about: str, arrays: dict[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         found.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(array.reshape(-1).view(np.uint8))
+        found.update(array.reshape(-1).view(np.uint8).data)
     return found.hexdigest()
 
 
