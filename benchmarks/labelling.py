@@ -41,7 +41,7 @@ def person(head: Head, y: np.ndarray, seed: int, clicks: int, proposed: bool) ->
         if len(rows) >= clicks:
             return found
         if proposed:
-            rows.append(int(proposals(reply, head.surroundings, count=1)[0]))
+            rows.append(int(proposals(head, reply, count=1)[0]))
         else:
             rows.append(int(rng.choice(np.setdiff1d(np.arange(len(y)), rows))))
 

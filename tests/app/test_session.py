@@ -82,7 +82,7 @@ def test_labels_spread_and_are_taken_back(watched: Watched, street: Any) -> None
     view = watched.until(
         lambda v: v.predicted is not None and set(v.predicted) == set(range(len(street.target_names)))
     )
-    view = watched.until(lambda v: v.right is not None and v.right > 0.8)
+    view = watched.until(lambda v: v.right is not None and v.right > 0.8 and v.proposed is not None)
     assert (view.labels != NONE).sum() == count
     assert view.right == pytest.approx((view.predicted == street.y).mean())
     assert view.held_out is not None

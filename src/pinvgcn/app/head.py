@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,16 +30,16 @@ class Surroundings:
     def __len__(self) -> int:
         return len(self.places)
 
-    def kernel(self, rows: np.ndarray) -> np.ndarray:
-        """k(x_t, x) for points t in ``rows`` and all x: (t, n)::
+    def kernel(self, rows: np.ndarray, at: Any = slice(None)) -> np.ndarray:
+        """k(x_t, x) for points t in ``rows`` and points x, all of them or those ``at`` some places: (t, n)::
 
         exp(−|s − s_t|²/2f) + ¼ exp(−|p − p_t|²/(6 · 0.3²)) + ¼ Σ_i (n λ₁/q λ_i) u_i u_i(t)
 
         shapes s, places p, and the pseudoinverse part of the filters on the first q eigenvectors.
         """
-        K = np.exp(_squares(self.shapes, rows) / (-2 * self.shapes.shape[1]))
-        K += NEAR * np.exp(_squares(self.places, rows) / (-2 * REACH**2 * self.places.shape[1]))
-        K += SMOOTH * (self.waves[rows] @ self.waves.T)
+        K = np.exp(_squares(self.shapes, rows, at) / (-2 * self.shapes.shape[1]))
+        K += NEAR * np.exp(_squares(self.places, rows, at) / (-2 * REACH**2 * self.places.shape[1]))
+        K += SMOOTH * (self.waves[rows] @ self.waves[at].T)
         return K
 
     def own(self) -> np.ndarray:
@@ -47,12 +48,12 @@ class Surroundings:
         return total
 
 
-def _squares(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _squares(values: np.ndarray, rows: np.ndarray, at: Any) -> np.ndarray:
     """|v_t − v|²: (t, n)"""
-    lengths = (values**2).sum(axis=1)
-    D = -2 * (values[rows] @ values.T)
-    D += lengths
-    D += lengths[rows, None]
+    here, there = values[rows], values[at]
+    D = -2 * (here @ there.T)
+    D += (there**2).sum(axis=1)
+    D += (here**2).sum(axis=1)[:, None]
     return np.maximum(D, 0, out=D)
 
 
@@ -62,9 +63,10 @@ class Reply:
 
     proba: np.ndarray  # (n, classes)
     left_out: np.ndarray  # (t, classes) of each label's point, had it not been labelled
-    codes: np.ndarray  # (t,) the labels
-    doubt: np.ndarray  # (m,) of the candidates: −margin / standard deviation
-    candidates: np.ndarray  # (m,)
+    points: np.ndarray  # (t,) the labelled points,
+    codes: np.ndarray  # (t,) and their labels
+    lead: np.ndarray  # (n,) of the best class's score over the second, averaged over neighbours
+    inverse: np.ndarray  # (t, t) (K + ρI)⁻¹
 
     @property
     def sureness(self) -> np.ndarray:
@@ -91,7 +93,7 @@ class Head:
         self._K = np.empty((64, len(around)), dtype=np.float32)
         step = max(1, len(around) // candidates)
         self._candidates = np.arange(0, len(around), step)
-        self._own = around.own()
+        self.own = around.own()  # k(x, x): (n,)
 
     def reply(self, points: np.ndarray, codes: np.ndarray, classes: int) -> Reply:
         """From labelled ``points`` (t,) and their classes 0 … classes − 1; too many are thinned evenly."""
@@ -105,16 +107,27 @@ class Head:
         cold = _coldness(left_out, codes)
         scores = K.T @ alpha.astype(np.float32)
         average = self.surroundings.around
-        proba = average @ softmax(cold * scores, axis=1)
-        proba /= proba.sum(axis=1, keepdims=True)
-        # where the answer may change: a small lead of the best class over the second, large uncertainty
-        ordered = np.partition(average @ scores, -2, axis=1)
-        lead = average @ (average @ (ordered[:, -1] - ordered[:, -2]))
-        free = self._candidates[~np.isin(self._candidates, points)]
-        Kc = K[:, free]
-        spread = self._own[free] - np.einsum("tm,tm->m", inverse.astype(np.float32) @ Kc, Kc)
-        doubt = -lead[free] / np.sqrt(np.maximum(spread, 1e-6))
-        return Reply(proba, softmax(cold * left_out, axis=1), codes, doubt, free)
+        both = average @ np.hstack([softmax(cold * scores, axis=1), scores])  # in one pass over neighbours
+        proba, smooth = both[:, :classes], both[:, classes:]
+        ordered = np.partition(smooth, -2, axis=1)
+        return Reply(
+            proba / proba.sum(axis=1, keepdims=True),
+            softmax(cold * left_out, axis=1),
+            points,
+            codes,
+            ordered[:, -1] - ordered[:, -2],
+            inverse,
+        )
+
+    def doubt(self, reply: Reply) -> tuple[np.ndarray, np.ndarray]:
+        """Points without a label (m,), and −lead/√(k(x, x) − kᵀ(K + ρI)⁻¹k) there (m,): large where the best
+        class leads by little and much is uncertain, so that the answer may change."""
+        average = self.surroundings.around
+        free = self._candidates[~np.isin(self._candidates, reply.points)]
+        lead = (average @ (average @ reply.lead))[free]  # of a place, not of a single odd point
+        K = self._kernel(reply.points)[:, free]
+        spread = self.own[free] - np.einsum("tm,tm->m", reply.inverse.astype(np.float32) @ K, K)
+        return free, -lead / np.sqrt(np.maximum(spread, 1e-6))
 
     def _kernel(self, points: np.ndarray) -> np.ndarray:
         """Rows of the kernel, in the order of ``points``: (t, n); those of other points are forgotten."""

@@ -7,6 +7,7 @@ are clicks, rectangles, names and colours; no path, and no file name.
 from __future__ import annotations
 
 import contextlib
+import operator
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -61,6 +62,7 @@ class Page:
         self.erasing = False
         self._shown: tuple[Category, ...] | None = None
         self._drawing = threading.Lock()
+        self._painted: tuple[Any, ...] = ()  # what the colours were made of
         self._exports = exports or {}
         # never reached but through the gate
         self._server = viser.ViserServer(host="127.0.0.1", port=0, label=title, verbose=False)
@@ -121,6 +123,7 @@ class Page:
             precision="float32",
         )
         self._marks: Any = None
+        self._marked: np.ndarray | None = None
         self._paint_background()
 
         self._on(self._erase, self._choose_erasing)
@@ -322,6 +325,10 @@ class Page:
 
     def _paint(self, view: View) -> None:
         mode = self._mode.value
+        made_of = (mode, view.labels, view.classes, view.predicted, view.sureness)
+        if len(made_of) == len(self._painted) and all(map(operator.is_, made_of, self._painted)):
+            return  # nothing to send
+        self._painted = made_of
         fields = {name.lower(): values for name, values in self.cloud.fields.items()}
         labelled = view.labels != NONE
         own = by_class(view.labels, view.classes)
@@ -346,6 +353,9 @@ class Page:
 
     def _mark(self, view: View) -> None:
         """The proposals, large; and the labels, larger than other points."""
+        if view.proposed is self._marked:
+            return
+        self._marked = view.proposed
         places = np.empty(0, dtype=np.int64) if view.proposed is None else view.proposed
         if self._marks is not None:
             self._marks.remove()

@@ -153,16 +153,15 @@ class Session:
         assert self._head is not None
         codes = np.searchsorted([c.number for c in present], view.labels[points])
         reply = self._head.reply(points, codes, len(present))
-        predicted = numbers_of(reply.proba.argmax(axis=1), present)
-        next_ones = proposals(reply, self._head.surroundings)
         self._change(
-            predicted=predicted,
+            predicted=numbers_of(reply.proba.argmax(axis=1), present),
             sureness=reply.sureness,
-            proposed=next_ones,
             held_out=reply.held_out_accuracy,
             right=self._agreement(reply, present),
             seconds=time.perf_counter() - started,
         )
+        if not self._wake.is_set():  # somebody who clicks on has no use for proposals yet
+            self._change(proposed=proposals(self._head, reply))
 
     def _agreement(self, reply: Reply, present: list[Category]) -> float | None:
         if self.reference is None:
