@@ -160,3 +160,12 @@ def test_a_walk_without_labels_near_says_nothing():
     near, far = log_softmax(walk.at(sp.csr_array(np.eye(2)))[0], axis=1)
     assert near[0] > -0.2
     np.testing.assert_allclose(far, np.log(0.5))
+
+
+def test_a_file_whose_walk_leads_nowhere():
+    walk = Walk(sp.csr_array(np.eye(2)), 1, np.ones((1, 2, 2)), np.array([0.01]))
+    arrays = walk.state()
+    assert Walk.from_state(arrays) is not None
+    for name, value in (("walk.values", np.array([0, 2**30])), ("walk.hits", np.ones((1, 3, 2)))):
+        with pytest.raises(ValueError):
+            Walk.from_state(arrays | {name: value})

@@ -439,6 +439,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_fraction("dropout", self.dropout)
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
+        for name in ("members", "trees", "neighbours"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                none = ", 'auto' or None" if name == "neighbours" else " or 'auto'"
+                raise ParameterError(f"{name} must be a whole number{none}. Got {value!r} instead.")
         self._device()
         table = isinstance(self.graph, str) and self.graph == "categorical"
         return TrainingSettings(
@@ -712,6 +717,6 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         try:
             model = cls(**saved_parameters(description))
             restore_model(model, description, arrays)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
         return model

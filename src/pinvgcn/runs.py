@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from pinvgcn.checks import check_count
-from pinvgcn.errors import ParameterError
+from pinvgcn.errors import ParameterError, TrainingWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.prepared import Prepared
+
+
+@contextmanager
+def stopped_by_interrupts() -> Iterator[None]:
+    """Training that is interrupted keeps what it has learned, and warns; within this it stops all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingWarning)
+        try:
+            yield
+        except TrainingWarning:
+            raise KeyboardInterrupt from None
 
 
 class SharedRows:

@@ -115,6 +115,10 @@ class Walk:
         values, starts, sizes = (arrays[f"walk.{name}"] for name in ("values", "starts", "sizes"))
         neighbours, width = sizes.tolist()
         anchors = sp.csr_array((np.ones(len(values)), values, starts), shape=(len(starts) - 1, width))
+        anchors.check_format(full_check=True)  # what lies outside would be read from anywhere in memory
+        hits, doubt = arrays["walk.hits"], arrays["walk.doubt"]
+        if hits.ndim != 3 or hits.shape[:2] != (len(doubt), len(starts) - 1):
+            raise ValueError("its walk has other anchors than it says")
         return cls(anchors, neighbours, arrays["walk.hits"], arrays["walk.doubt"])
 
 

@@ -92,6 +92,13 @@ def test_elsewhere_the_token_opens_once(open_to_all: Gate) -> None:
     assert get(open_to_all, Cookie=cookie)[0] == 200
 
 
+@pytest.mark.parametrize(
+    "header", [{"Host": "[::1"}, {"Origin": "http://["}, {"Cookie": 'pinvgcn="\u00e9"'}], ids=str
+)
+def test_addresses_that_are_none(open_to_all: Gate, header: dict[str, str]) -> None:
+    assert get(open_to_all, **header)[0] in (400, 403)
+
+
 @pytest.mark.parametrize("bytes_sent", [b"nonsense\r\n\r\n", b"\x00\xff\r\n\r\n", b"x" * (4 * HEADER)])
 def test_nonsense_closes_its_own_connection_only(local: Gate, bytes_sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", local.port), timeout=10) as connection:

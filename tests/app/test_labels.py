@@ -169,3 +169,14 @@ def test_familiar_classes_have_familiar_colours() -> None:
         book.do({"do": "add class", "name": name, "colour": list(free_colour(book.classes, name))})
     # green, then the first that is free, then blue: which that was
     assert [c.colour for c in book.classes] == [(0, 158, 115), (0, 114, 178), (230, 159, 0)]
+
+
+@pytest.mark.parametrize(
+    "content", [b"one\ntwo\nthree", b'{"type": "FeatureCollection"}', b"LASF" + bytes(300)]
+)
+def test_a_file_that_is_no_session_stays_as_it_was(tmp_path, content: bytes) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="must be a"):
+        Journal(path, scan="a.las", count=5, digest="x")
+    assert path.read_bytes() == content

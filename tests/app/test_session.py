@@ -18,6 +18,7 @@ from pinvgcn.app.cloud import Cloud, thinned
 from pinvgcn.app.exports import class_numbers, classify, write_labels
 from pinvgcn.app.journal import Journal
 from pinvgcn.app.labels import NONE, Category
+from pinvgcn.app.serve import names_of
 from pinvgcn.app.session import Session, View
 from pinvgcn.errors import LabelError
 from pinvgcn.io import open_scan
@@ -115,15 +116,15 @@ def test_what_leaves_the_page(watched: Watched, las: Path, street: Any) -> None:
         points = file.read()
     assert table["x"].to_numpy() == pytest.approx(np.asarray(points.x)[table["index"]], abs=1e-6)
     said = classify(watched.source, session)
-    assert "6,000 points written: street.classified.las" in said
-    written = laspy.read(las.with_name("street.classified.las"))
+    assert "6,000 points written: street.las.classified.las" in said
+    written = laspy.read(las.with_name("street.las.classified.las"))
     numbers = class_numbers(watched.source, session.view.classes)
     truth = np.array([numbers[code] for code in range(len(street.target_names))])[street.y]
     assert np.mean(written.classification == truth) > 0.85
     assert (np.asarray(written.classification)[table["index"]] == table["label"]).all()
     assert (np.asarray(written.intensity) == np.asarray(points.intensity)).all()
     assert np.asarray(written.confidence).max() <= 1
-    model = PinvGCNClassifier.load(las.with_name("street.model.safetensors"))
+    model = PinvGCNClassifier.load(las.with_name("street.las.model.safetensors"))
     assert sorted(model.classes_.tolist()) == sorted(set(numbers.values()))
 
 
@@ -138,7 +139,27 @@ def test_numbers_of_classes_in_las(las: Path) -> None:
     old = laspy.create(point_format=1, file_version="1.2")
     old.x, old.y, old.z = np.arange(9.0).reshape(3, 3)
     old.write(las.with_name("old.las"))
-    assert class_numbers(open_scan(las.with_name("old.las")), classes("pole", "ground")) == {0: 31, 1: 2}
+    small = open_scan(las.with_name("old.las"))
+    assert class_numbers(small, classes("pole", "ground")) == {0: 31, 1: 2}
+    with pytest.raises(LabelError, match="no class number left for 'k'"):
+        class_numbers(small, classes(*"bcdefghijk"))
+    ply = las.with_name("a.ply")
+    ply.write_text(
+        "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
+        "property float z\nend_header\n0 0 0\n"
+    )
+    assert class_numbers(open_scan(ply), classes("pole", "ground")) == {0: 0, 1: 1}
+
+
+def test_names_of_reference_classes() -> None:
+    assert names_of(np.array([0, 1, 2, 6], dtype=np.uint8), asprs=True).tolist() == [
+        "",
+        "",
+        "ground",
+        "building",
+    ]
+    assert names_of(np.array([1.0, np.nan, 2.5])).tolist() == ["1", "", "2.5"]
+    assert names_of(np.array(["a", ""])).tolist() == ["a", ""]
 
 
 def test_what_is_drawn_is_spread_over_the_scan() -> None:

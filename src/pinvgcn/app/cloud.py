@@ -16,13 +16,11 @@ from pinvgcn.features import local_geometry
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.io import open_scan
 from pinvgcn.ranks import Ranks
+from pinvgcn.scans.columns import USEFUL, candidates, plain_name
 
 DRAWN = 250_000  # points in the browser at most
 NEIGHBOURS = 10
 PIECE = 20_000  # points between two signs of progress
-OTHERS = (
-    "intensity", "return_number", "number_of_returns", "red", "green", "blue",
-)  # fmt: skip
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
 
 
@@ -32,7 +30,7 @@ class Cloud:
 
     path: Path
     points: np.ndarray  # (n, 3)
-    fields: dict[str, np.ndarray]  # those that the page can use: (n,)
+    fields: dict[str, np.ndarray]  # those that the page can use, by the names that models know them by: (n,)
     metres: float
     drawn: np.ndarray  # (m,)
     digest: str  # of the coordinates
@@ -41,11 +39,13 @@ class Cloud:
     def of(cls, path: str | Path, *, fields: tuple[str, ...] = (), most: int = DRAWN) -> Cloud:
         """Read a scan file; ``fields`` are wanted beside those that are features or colours."""
         source = open_scan(path)
-        wanted = [name for name in source.fields if name.lower() in OTHERS or name in fields]
-        piece = source.read(fields=wanted)
+        useful = candidates(source, None, besides=None)
+        piece = source.read(fields=list(dict.fromkeys([*useful, *fields])))
+        named = {plain_name(field): piece.fields[field] for field in useful}
+        named |= {field: piece.fields[field] for field in fields}
         digest = hashlib.blake2b(np.ascontiguousarray(piece.points).tobytes(), digest_size=16).hexdigest()
         drawn = thinned(piece.points, most)
-        return cls(Path(path), piece.points, piece.fields, source.metres or 1.0, drawn, digest)
+        return cls(Path(path), piece.points, named, source.metres or 1.0, drawn, digest)
 
     @property
     def shown(self) -> np.ndarray:
@@ -56,10 +56,8 @@ class Cloud:
 
     def features(self) -> np.ndarray:
         """What a scan has beside coordinates, of drawn points: (m, f), without what is constant."""
-        columns = [
-            self.fields[name][self.drawn].astype(np.float64) for name in self.fields if name.lower() in OTHERS
-        ]
-        varied = [column for column in columns if np.ptp(column) > 0]
+        columns = [self.fields[name][self.drawn].astype(np.float64) for name in self.fields if name in USEFUL]
+        varied = [column for column in columns if np.isfinite(column).all() and np.ptp(column) > 0]
         return np.stack(varied, axis=1) if varied else np.empty((len(self.drawn), 0))
 
 

@@ -62,10 +62,12 @@ def classify(source: ScanSource, session: Session) -> str:
 
 
 def class_numbers(source: ScanSource, classes: Sequence[Category]) -> dict[int, int | str]:
-    """What the file calls each class: its name; or in LAS files, which hold numbers, the standard's number
-    for such a name, else a free one of the user's own."""
-    if source.format not in LAS:
+    """What the file calls each class: its name in text, its number on the page in PLY and PCD, which hold
+    numbers alone; in LAS files the standard's number for such a name, else a free one of the user's own."""
+    if source.format == "text":
         return {category.number: category.name for category in classes}
+    if source.format not in LAS:  # PLY and PCD hold numbers alone; the CSV lists both
+        return {category.number: category.number for category in classes}
     standard = {name: number for number, name in CLASSES.items()}
     found: dict[int, int | str] = {}
     for category in classes:
@@ -76,7 +78,13 @@ def class_numbers(source: ScanSource, classes: Sequence[Category]) -> dict[int, 
     free = (number for number in _own_numbers(source) if number not in found.values())
     for category in classes:
         if category.number not in found:
-            found[category.number] = next(free)
+            number = next(free, None)
+            if number is None:
+                raise LabelError(
+                    f"{source.path.name} has no class number left for {category.name!r}: convert it to point "
+                    "format 6 or higher (LAS 1.4), or use fewer classes."
+                )
+            found[category.number] = number
     return found
 
 
@@ -89,7 +97,7 @@ def _own_numbers(source: ScanSource) -> list[int]:
 
 
 def _beside(scan: Path, ending: str) -> Path:
-    return scan.with_name(scan.stem + ending)
+    return scan.with_name(scan.name + ending)
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -85,13 +85,20 @@ class Gate:
             except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
                 writer.close()
                 return
-            answer = self._decide(header)
+            try:
+                answer = self._decide(header)
+            except (TypeError, ValueError):  # addresses and cookies that are none
+                answer = _answer(400, "This is no request of a browser.")
             if answer is not None:
                 writer.write(answer)
                 await writer.drain()
                 writer.close()
                 return
-            there, back = await asyncio.open_connection("127.0.0.1", self._inner)
+            try:
+                there, back = await asyncio.open_connection("127.0.0.1", self._inner)
+            except OSError:
+                writer.close()
+                return
             back.write(header)
             await asyncio.gather(_pour(reader, back), _pour(there, writer))
 

@@ -69,12 +69,12 @@ class Journal:
         self._file.seek(0)
         lines = self._file.read().split(b"\n")
         rest = lines.pop()  # empty where the last line was written whole
-        if rest:
-            self.dropped = len(rest)
-            self._file.truncate(self._file.seek(0, os.SEEK_END) - len(rest))
-        if not lines:
-            return self._write(head)
-        found = self._read(lines[0], 1)
+        begun = (json.dumps(head, separators=(",", ":")) + "\n").encode()
+        if not lines and not begun.startswith(rest):  # no line of ours that a crash has cut off
+            raise DataError(
+                f"{self.path} must be a session file. Got {rest[:40]!r}; name another with --session."
+            )
+        found = self._read(lines[0], 1) if lines else head
         if found.get("format") != FORMAT:
             raise DataError(
                 f"{self.path} must be a session file of format {FORMAT}. Got {found.get('format')!r} "
@@ -94,7 +94,11 @@ class Journal:
                     f"{self.path}, line {number}, must be an action that can be done. {error} Remove the "
                     "lines from there on, or name another file with --session."
                 ) from None
-        return None
+        if rest:  # only now is it known to be ours
+            self.dropped = len(rest)
+            self._file.truncate(self._file.seek(0, os.SEEK_END) - len(rest))
+        if not lines:
+            self._write(head)
 
     def _read(self, line: bytes, number: int) -> dict[str, Any]:
         try:

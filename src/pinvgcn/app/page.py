@@ -62,6 +62,7 @@ class Page:
         self.erasing = False
         self._shown: tuple[Category, ...] | None = None
         self._drawing = threading.Lock()
+        self._exporting_now = threading.Lock()
         self._painted: tuple[Any, ...] = ()  # what the colours were made of
         self._exports = exports or {}
         # never reached but through the gate
@@ -287,7 +288,12 @@ class Page:
 
     def _exporting(self, text: str, export: Export) -> Callable[[], None]:
         def run() -> None:
-            said = export()
+            if not self._exporting_now.acquire(blocking=False):
+                raise LabelError("An export is still running. Wait until it is done.")
+            try:
+                said = export()
+            finally:
+                self._exporting_now.release()
             for client in self._server.get_clients().values():
                 client.add_notification(text, said, color="green", auto_close_seconds=12.0)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from pinvgcn.app.cloud import DRAWN, Cloud
-from pinvgcn.app.exports import exports_of
+from pinvgcn.app.exports import LAS, exports_of
 from pinvgcn.app.journal import Journal
 from pinvgcn.app.labels import free_colour
 from pinvgcn.app.page import Page
 from pinvgcn.app.session import Session
 from pinvgcn.io import open_scan
+from pinvgcn.io.asprs import UNCLASSIFIED, class_name
 
 ENDING = ".pinvgcn-labels.jsonl"
 CLASSES = ("ground", "vegetation", "building", "pole", "wire")
@@ -81,7 +82,10 @@ def serve(request: Request) -> Running:
             said.append("Its last action had not been written to the end, and was left out.")
         if len(cloud.drawn) < len(cloud.points):
             said.append(f"{len(cloud.drawn):,} of {len(cloud.points):,} points are drawn; exports have all.")
-        reference = None if request.reference is None else names_of(cloud.fields[request.reference])
+        reference = None
+        if request.reference is not None:
+            asprs = source.format in LAS and request.reference == "classification"
+            reference = names_of(cloud.fields[request.reference], asprs=asprs)
         session = Session(cloud, journal, reference=reference)
         page = Page(
             session,
@@ -97,8 +101,17 @@ def serve(request: Request) -> Running:
     return Running(page, session, said)
 
 
-def names_of(values: np.ndarray) -> np.ndarray:
-    """A field's values as names: (n,) text."""
-    if values.dtype.kind == "f" and np.all(values == np.round(values)):
-        values = values.astype(np.int64)
-    return values.astype(str)
+def names_of(values: np.ndarray, *, asprs: bool = False) -> np.ndarray:
+    """A field's values as names of classes, "" where there is none: (n,) text."""
+    if values.dtype.kind not in "biuf":
+        return values.astype(str)
+
+    def name(value: float) -> str:
+        if not np.isfinite(value) or (asprs and value in UNCLASSIFIED):
+            return ""
+        if asprs:
+            return class_name(int(value))
+        return str(int(value)) if float(value).is_integer() else str(value)
+
+    found, place = np.unique(values, return_inverse=True)
+    return np.array([name(value) for value in found.tolist()], dtype=str)[place]

@@ -46,7 +46,7 @@ def label(
             err().print(line, markup=False, soft_wrap=True)
         console.print(f"The page: {running.address}", markup=False, soft_wrap=True)
         console.print("Ctrl-C ends it; every label is kept.", markup=False, soft_wrap=True)
-        if browser:
+        if browser and "?token=" not in running.address:  # whose token works once
             import webbrowser
 
             webbrowser.open(running.address)

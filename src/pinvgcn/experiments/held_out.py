@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.errors import PinvGCNWarning, TrainingWarning
+from pinvgcn.errors import PinvGCNWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
-from pinvgcn.runs import SharedRows
+from pinvgcn.runs import SharedRows, stopped_by_interrupts
 
 FOLDS = 3
 SIMPLE = ("extra_trees", "nearest_neighbour", "logistic_regression")
@@ -116,8 +116,8 @@ def held_out(
         seen = np.where(hidden, UNLABELLED, codes)
         with warnings.catch_warnings():  # the model that is kept has given its own
             warnings.simplefilter("ignore", PinvGCNWarning)
-            warnings.simplefilter("error", TrainingWarning)  # an interrupt ends all of it
-            fitted = rows.fit(seen, random_state=random_state + fold)
+            with stopped_by_interrupts():
+                fitted = rows.fit(seen, random_state=random_state + fold)
         factors = fitted._outcome.factors
         prefers |= factors is not None
         P = fitted.transduction_proba_

@@ -34,6 +34,8 @@ def candidates(source: ScanSource, wanted: tuple[str, ...] | None, *, besides: s
     """Fields that may become features: those that are ``wanted``, else all useful ones; never the labels."""
     if wanted is not None:
         for field in wanted:
+            if field == besides:
+                raise DataError(f"{source.path}: {field!r} holds the labels and cannot be a feature.")
             if source.fields[source.known_field(field)].kind not in "biuf":
                 raise DataError(
                     f"{source.path}: a feature must be a column of numbers. Got {field!r}, which holds text."

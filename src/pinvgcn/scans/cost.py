@@ -9,7 +9,14 @@ from typing import Any
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.nodes import SCAN
 from pinvgcn.scans.columns import candidates
-from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, frame_of, load_scan_model, metres_of
+from pinvgcn.scans.jobs import (
+    PredictRequest,
+    SegmentRequest,
+    check_files,
+    frame_of,
+    load_scan_model,
+    metres_of,
+)
 from pinvgcn.scans.label_file import LabelFile
 from pinvgcn.scans.labels import FieldLabels
 from pinvgcn.scans.output import check_target, default_field
@@ -58,9 +65,7 @@ class Plan:
 def plan_segment(request: SegmentRequest) -> Plan:
     """Of ``segment``; what is wrong with the request is said as it would be then."""
     source = open_scan(request.scan)
-    for path in (request.out, request.save_model, request.report):
-        if path is not None:
-            check_target(path, request.force)
+    check_files(request)
     if is_file(request.labels, source):
         rows = len(LabelFile.read(request.labels).values)
         labels, besides = f"{rows:,} rows of {request.labels}", None

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import check_count, check_positive
-from pinvgcn.errors import LabelError, ModelFileError
+from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.tiles import SIZE, Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.nodes import CloudNodes
+from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import LAS, OMITTED, has_noise, name_of, noise_in
@@ -164,10 +165,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     check_count("tile_points", request.tile_points)
     clock = _Clock()
     source = open_scan(request.scan)
-    check_target(request.out, request.force)
-    for path in (request.save_model, request.report):
-        if path is not None:
-            check_target(path, request.force)
+    check_files(request)
     metres = metres_of(source, request.metres)
     seen = survey(
         source,
@@ -246,7 +244,7 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
             size=request.tile_points,
         )
         clock.stop("reading")
-        for some in answers(model, cloud, tell):
+        for some in answers(model, cloud, tell) if cloud.count else ():
             outcomes.put(some.index, some.proba, some.flags)
         clock.stop("classifying")
         copy.write(outcomes, tell)
@@ -256,6 +254,18 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
             noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
             fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None,
         )  # fmt: skip
+
+
+def check_files(request: SegmentRequest) -> None:
+    """Refuse files that are there already, that are named twice, or that are the scan itself."""
+    files = [path for path in (request.out, request.save_model, request.report) if path is not None]
+    for path in files:
+        check_target(path, request.force)
+    places = [path.resolve() for path in files]
+    if len(set(places)) < len(places):
+        raise ParameterError(f"-o, --save-model and --report must be different files. Got {files[0]} twice.")
+    if request.scan.resolve() in places[1:]:
+        raise ParameterError(f"--save-model and --report must not be the scan. Got {request.scan}.")
 
 
 class _Clock:
@@ -342,7 +352,8 @@ def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> P
     model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
     model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, seen.classes)
-    model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
+    with stopped_by_interrupts():
+        model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
     return model.set_params(verbose=False)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +33,14 @@ class LabelFile:
         """A CSV with a header of ``index,label`` or ``x,y,z,label``."""
         path = Path(path)
         try:
-            table = pd.read_csv(path, sep=None, engine="python", skipinitialspace=True, comment="#")
-        except (ValueError, UnicodeDecodeError, pd.errors.ParserError) as error:
+            lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+            text = "".join(line for line in lines if not line.lstrip().startswith("#"))
+            # a class may be called None, and a cell may hold a "#"
+            table = pd.read_csv(
+                io.StringIO(text), sep=None, engine="python", skipinitialspace=True, keep_default_na=False,
+                na_values=[""],
+            )  # fmt: skip
+        except (ValueError, csv.Error) as error:
             raise DataError(f"{path} must be a CSV of labels ({' '.join(str(error).split())}).") from None
         table.columns = [str(name).strip().lower() for name in table.columns]
         label = next((name for name in LABELS if name in table), None)

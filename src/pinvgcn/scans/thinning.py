@@ -25,7 +25,7 @@ def thinned(codes: np.ndarray, size: int, *, random_state: int = 0) -> np.ndarra
     if len(labelled) > size // 2:
         labelled = _some_of_each(labelled, codes[labelled], size // 2, generator)
     others = np.flatnonzero(codes == UNKNOWN)
-    wanted = min(size - len(labelled), len(others))
+    wanted = max(0, min(size - len(labelled), len(others)))
     drawn = generator.choice(others, wanted, replace=False, shuffle=False)
     return np.sort(np.concatenate([labelled, drawn]))
 

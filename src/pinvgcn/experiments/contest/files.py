@@ -13,11 +13,10 @@ from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.experiments.task import Task
 from pinvgcn.features import ColumnRecipe
-from pinvgcn.io import ScanSource, open_scan, open_table
-from pinvgcn.io.asprs import class_name
+from pinvgcn.io import open_scan, open_table
+from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
+from pinvgcn.scans.columns import candidates
 
-# fields of scans that tell what a point belongs to, beside where it is
-USEFUL = ("intensity", "return_number", "number_of_returns", "red", "green", "blue", "nir")
 MOST = 256  # classes; a field with more values is a measurement
 
 
@@ -25,9 +24,12 @@ def scan_task(path: Path, field: str, unlabelled: tuple[str, ...], *, per_class:
     """The points of a scan; those without a class are there to learn from, and are not scored."""
     source = open_scan(path)
     source.known_field(field)
-    extra = useful_fields(source, besides=field)
+    extra = candidates(source, None, besides=field)
     scan = source.read(fields=[*extra, field])
     las = source.format in ("las", "laz") and field == "classification"
+    if las and not unlabelled:  # as for segment; noise is no class to be told apart, either
+        present = scan.fields[field]
+        unlabelled = tuple(str(number) for number in (*UNCLASSIFIED, *NOISE) if (present == number).any())
     y, names = classes_of(pd.Series(scan.fields[field]), field, unlabelled, name=class_name if las else None)
     columns = [np.asarray(scan.fields[name], dtype=np.float64) for name in extra]
     telling = [column for column in columns if np.isfinite(column).all() and np.ptp(column) > 0]
@@ -42,15 +44,6 @@ def scan_task(path: Path, field: str, unlabelled: tuple[str, ...], *, per_class:
         extra=np.column_stack(telling) if telling else None,
         surroundings=True,
     )
-
-
-def useful_fields(source: ScanSource, *, besides: str) -> list[str]:
-    """Fields that become features, in the order of the file."""
-    return [
-        field
-        for field, dtype in source.fields.items()
-        if dtype.kind in "biuf" and field != besides and field.lower().removeprefix("scalar_") in USEFUL
-    ]
 
 
 def table_task(path: Path, column: str, unlabelled: tuple[str, ...], *, per_class: int) -> Task:
