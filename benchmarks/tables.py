@@ -35,10 +35,10 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.neighbours import sharing_most, undirected
-from pinvgcn.members import temperature
+from pinvgcn.members import weights_of
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.runs import SharedRows
-from pinvgcn.walks import LIKE_ROWS, Steps, beside
+from pinvgcn.walks import LIKE_ROWS, Steps
 
 BINS = 15
 LARGE = 20_000  # rows: beyond, support vectors and spreading are left out
@@ -115,8 +115,13 @@ def without_spectrum(graph: Hypergraph, splits: list[np.ndarray]) -> list[np.nda
         parts = RowLabels.of(y, len(y)).folds(5, PinvGCNClassifier(random_state=seed)._seed())
         scores = [plain_network(H, learned, 5 * seed + j) for j, (learned, _) in enumerate(parts)]
         walk = steps.walk([learned for learned, _ in parts])
-        each = beside(scores, walk.logs(steps.nearest)[:, steps.inverse])
-        result.append(softmax(np.mean(each, axis=0) / temperature(each, [held for _, held in parts]), axis=1))
+        logs = walk.logs(steps.nearest)[:, steps.inverse]
+        opinions = [np.stack(pair) for pair in zip(scores, logs, strict=True)]
+        kept = [
+            (both[:, held.rows], held.codes) for both, (_, held) in zip(opinions, parts, strict=True) if held
+        ]
+        weights = weights_of(kept, trees=False, walk=True)
+        result.append(softmax(np.tensordot(weights, np.mean(opinions, axis=0), axes=1), axis=1))
     return result
 
 
@@ -191,7 +196,7 @@ def main() -> None:
                 models = [rows.fit(labels, random_state=seed) for seed, labels in enumerate(splits)]
                 seconds = (time.perf_counter() - started) / len(splits)
                 sets = None
-                if len(models[0]._members) > 1 and arguments.per_class >= 9:
+                if len(models[0]._ensemble.members) > 1 and arguments.per_class >= 9:
                     sets = [model.transduction_set(coverage=0.9) for model in models]
                 show(method, [model.transduction_proba_ for model in models], seconds, sets)
         if "no spectral part" in arguments.only:

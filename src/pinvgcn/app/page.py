@@ -7,6 +7,7 @@ are clicks, rectangles, names and colours; no path, and no file name.
 from __future__ import annotations
 
 import contextlib
+import io
 import operator
 import threading
 from collections.abc import Callable, Iterator
@@ -66,7 +67,8 @@ class Page:
         self._painted: tuple[Any, ...] = ()  # what the colours were made of
         self._exports = exports or {}
         # never reached but through the gate
-        self._server = viser.ViserServer(host="127.0.0.1", port=0, label=title, verbose=False)
+        with contextlib.redirect_stdout(io.StringIO()):  # it would print an address past the gate
+            self._server = viser.ViserServer(host="127.0.0.1", port=0, label=title, verbose=False)
         self._gate = Gate(self._server.get_port(), host=host, port=port)
         self._build()
         session.listen(self._show)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def announce(
     result: Result,
     tested: Sequence[HeldOut] = (),
-    report: Path | None = None,
+    others: Sequence[Path | None] = (),
     *,
     as_json: bool,
     quiet: bool,
@@ -55,7 +55,7 @@ def announce(
         *_held_out(result, tested),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. "
         f"{result.source.count:,} points in {seconds:,.1f} s ({result.points_per_second:,.0f} a second).",
-        f"Written: {result.out}" + ("" if report is None else f", {report}"),
+        "Written: " + ", ".join(str(path) for path in (result.out, *others) if path is not None),
     ):
         console.print(line, markup=False, soft_wrap=True)
     for line in result.notes():

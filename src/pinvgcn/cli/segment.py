@@ -129,7 +129,7 @@ def segment(
             from pinvgcn.experiments.scan_report import write_scan_report
 
             tested = write_scan_report(result, report, random_state=seed, tell=tell)
-    announce(result, tested, report, as_json=as_json, quiet=quiet)
+    announce(result, tested, (report, save_model), as_json=as_json, quiet=quiet)
     if result.left_out and features is not None and not quiet:
         for name, why in result.left_out.items():
             err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)

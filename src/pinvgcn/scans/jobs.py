@@ -264,8 +264,10 @@ def check_files(request: SegmentRequest) -> None:
     places = [path.resolve() for path in files]
     if len(set(places)) < len(places):
         raise ParameterError(f"-o, --save-model and --report must be different files. Got {files[0]} twice.")
-    if request.scan.resolve() in places[1:]:
-        raise ParameterError(f"--save-model and --report must not be the scan. Got {request.scan}.")
+    if request.scan.resolve() in places:
+        raise ParameterError(
+            f"The scan must not be written over: its labels would be lost. Got {request.scan}."
+        )
 
 
 class _Clock:

@@ -64,6 +64,12 @@ class FieldLabels:
         if unlabelled is None:
             in_las = source.format in LAS and name == CLASSIFICATION
             unlabelled = tuple(map(str, UNCLASSIFIED)) if in_las else ("-1", "")
+        elif source.fields[name].kind in "biuf":
+            for word in unlabelled:
+                if word and _as_number(word) is None:
+                    raise LabelError(
+                        f"{name} holds numbers: unlabelled must be some, too. Got {word!r} instead."
+                    )
         return cls(name, unlabelled)
 
     def known(self, piece: Piece) -> np.ndarray:

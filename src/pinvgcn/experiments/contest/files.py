@@ -27,9 +27,11 @@ def scan_task(path: Path, field: str, unlabelled: tuple[str, ...], *, per_class:
     extra = candidates(source, None, besides=field)
     scan = source.read(fields=[*extra, field])
     las = source.format in ("las", "laz") and field == "classification"
-    if las and not unlabelled:  # as for segment; noise is no class to be told apart, either
-        present = scan.fields[field]
-        unlabelled = tuple(str(number) for number in (*UNCLASSIFIED, *NOISE) if (present == number).any())
+    if las:  # as for segment: 0, 1 and noise are no classes, whether the file has them or not
+        there = set(map(str, np.unique(scan.fields[field]).tolist()))
+        usual = tuple(map(str, (*UNCLASSIFIED, *NOISE)))
+        meant = dict.fromkeys((*(unlabelled or usual), *map(str, NOISE)))
+        unlabelled = tuple(word for word in meant if word in there or word not in usual)
     y, names = classes_of(pd.Series(scan.fields[field]), field, unlabelled, name=class_name if las else None)
     columns = [np.asarray(scan.fields[name], dtype=np.float64) for name in extra]
     telling = [column for column in columns if np.isfinite(column).all() and np.ptp(column) > 0]
