@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from browser_window import HEIGHT, WIDTH, until
 
@@ -111,6 +112,20 @@ def test_a_person_labels_a_street(
     before = len(set(inside.tolist()) | set(picked))
     until(lambda: person.says(f"{before} of 6,000 points labelled"), what="the rectangle on the page")
 
+    # export
+    page.get_by_text("Export", exact=True).click()
+    page.get_by_role("button", name="Labels as CSV").click()
+    written = scan.with_name("street.xyz.labels.csv")
+    until(written.exists, what="the labels as CSV")
+    table = pd.read_csv(written)
+    assert len(table) == before
+    assert set(table["label"]) == set(names[:2])
+
+    # one more class; the name in the field is taken
+    page.get_by_role("button", name="Add a class with this name").click()
+    until(lambda: actions(scan)[-1].get("name") == "class 1", what="a new class")
+    until(lambda: person.says("▶ class 1"), what="the new class on the page")
+
     # erase
     page.keyboard.press("e")
     until(lambda: person.says("▶ Erase"), what="erasing")
@@ -129,3 +144,36 @@ def test_a_person_labels_a_street(
     assert scan.with_name(scan.name + ".pinvgcn-labels.jsonl").read_text() == kept
     one.page.keyboard.press("z")
     until(lambda: two.says(f"{before} of 6,000 points labelled"), what="what one tab does, the other shows")
+
+
+def test_a_malformed_or_oversized_message_closes_its_connection_and_nothing_else(
+    served: Callable[..., Any],
+) -> None:
+    client = pytest.importorskip("websockets.sync.client", reason="websockets is not installed")
+    import viser
+    from websockets.exceptions import ConnectionClosed
+
+    server = served()
+    address = server.address.replace("http://", "ws://")
+    protocol = [f"viser-v{viser.__version__}"]
+
+    def connect() -> Any:
+        return client.connect(address, subprotocols=protocol, max_size=None, open_timeout=30)
+
+    with connect() as other:
+        assert other.recv(timeout=30)
+        for message in (b"nonsense", "text", bytes(60 * 1024 * 1024)):
+            with connect() as bad:
+                bad.recv(timeout=30)
+                with pytest.raises(ConnectionClosed):
+                    _until_it_closes(bad, message)
+        other.ping().wait(timeout=30)
+    with connect() as after:
+        assert after.recv(timeout=30)
+    assert server.process.poll() is None
+
+
+def _until_it_closes(connection: Any, message: bytes | str) -> None:
+    connection.send(message)
+    while True:
+        connection.recv(timeout=30)
