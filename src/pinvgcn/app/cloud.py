@@ -80,9 +80,10 @@ def surroundings(cloud: Cloud, tell: Tell = lambda what, share: None) -> Surroun
     everything = cloud.points * cloud.metres
     here = everything[cloud.drawn]
     shapes = []
-    for start in range(0, len(here), PIECE):
+    step = max(PIECE, len(everything) // 40)  # each piece searches the whole scan anew
+    for start in range(0, len(here), step):
         tell("Looking at the shape of each point's neighbourhood", 0.8 * start / len(here))
-        shapes.append(local_geometry(here[start : start + PIECE], everything))
+        shapes.append(local_geometry(here[start : start + step], everything))
     columns = np.hstack([np.concatenate(shapes), cloud.features()])
     scores = Ranks.of(columns)(columns)
     spread = scores.std(axis=0)
