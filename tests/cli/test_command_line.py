@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -224,3 +225,22 @@ def test_help_is_not_slowed_down_by_heavy_imports() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "False"
     assert time.perf_counter() - start < 30
+
+
+def test_an_interrupt_inside_code_made_from_text_is_130_too(tmp_path: Path) -> None:
+    """Python would end ``-m`` by the signal: it remembers such an interrupt, even one that was caught."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import pinvgcn.cli.app as module\n"
+        "def command(*_, **__):\n"
+        "    exec('import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(5)')\n"
+        "module.app = command\n"
+    )
+    result = subprocess.run(
+        COMMAND,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (result.returncode, result.stderr) == (130, "pinvgcn: interrupted\n")
