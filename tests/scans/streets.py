@@ -10,7 +10,7 @@ import numpy as np
 
 from pinvgcn.datasets import generate_street, random_split
 
-QUICK = {"epochs": 8, "members": 1, "rank": 12, "trees": 5}
+QUICK = {"epochs": 25, "members": 1, "rank": 12, "trees": 20}
 CORNER = np.array([412_345.0, 5_654_321.0, 230.0])
 NOISE = 4
 

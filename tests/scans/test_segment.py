@@ -42,7 +42,7 @@ def test_every_point_has_a_class_and_nothing_else_has_changed(street, whole):
     labelled, noise = street.given > 1, street.given == 7
     np.testing.assert_array_equal(written[labelled], street.given[labelled])  # noise among them
     assert set(written[~labelled]) <= {2, 3, 4, 5, 6}
-    assert (written == street.truth)[~labelled].mean() > 0.7  # eight epochs
+    assert (written == street.truth)[~labelled].mean() > 0.8
     sure = np.array(after.confidence)
     assert (sure[noise] == 0).all()
     assert ((sure[~noise] > 0) & (sure[~noise] <= 1)).all()
@@ -122,7 +122,7 @@ def test_feet_and_far_corners_change_nothing(street, whole, tmp_path):
     run(feet, tmp_path / "out.las", metres=0.3048)
     first, second = laspy.read(whole[1] / "out.las"), laspy.read(tmp_path / "out.las")
     same = np.array(first.classification) == np.array(second.classification)
-    assert same.mean() > 0.99  # coordinates are rounded differently
+    assert same.mean() > 0.995  # coordinates are rounded differently
     np.testing.assert_allclose(np.mean(second.confidence), np.mean(first.confidence), atol=0.01)
 
 
