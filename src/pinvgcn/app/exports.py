@@ -12,6 +12,7 @@ import numpy as np
 from pinvgcn.app.labels import Category
 from pinvgcn.app.session import Session
 from pinvgcn.errors import LabelError, PinvGCNError
+from pinvgcn.experiments.files import write_text
 from pinvgcn.io import ScanSource
 from pinvgcn.io.asprs import CLASSES
 
@@ -42,7 +43,7 @@ def write_labels(source: ScanSource, session: Session) -> Path:
     for point, number in zip(points.tolist(), numbers.tolist(), strict=True):
         rows.writerow([point, codes[number], names[number], *session.cloud.points[point].tolist()])
     path = _beside(source.path, ".labels.csv")
-    _write_whole(path, text.getvalue())
+    write_text(path, text.getvalue())
     return path
 
 
@@ -98,12 +99,3 @@ def _own_numbers(source: ScanSource) -> list[int]:
 
 def _beside(scan: Path, ending: str) -> Path:
     return scan.with_name(scan.name + ending)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

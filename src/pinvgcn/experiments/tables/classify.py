@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,11 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.errors import TrainingWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.tables.heldout import HeldOut, fold_count, held_out, simple_methods
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
 from pinvgcn.io.unfinished import check_output
-from pinvgcn.runs import SharedRows
+from pinvgcn.runs import SharedRows, stopped_by_interrupts
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is
@@ -118,7 +116,7 @@ def classify_table(
     request = Request() if request is None else request
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
     codes = plan.codes[plan.known]
-    with warnings.catch_warnings(record=True) as caught, _stopped_by_interrupts():
+    with warnings.catch_warnings(record=True, action="always") as caught, stopped_by_interrupts():
         progress("Graph and spectrum")
         rows = SharedRows(model, plan.frame)
         progress(f"{OURS} on all labels")
@@ -128,7 +126,8 @@ def classify_table(
     trained = time.perf_counter()
 
     def ours(labels: np.ndarray, seed: int) -> np.ndarray:
-        with warnings.catch_warnings(record=True), _stopped_by_interrupts():  # they warn as the first fit did
+        # they warn as the first fit did
+        with warnings.catch_warnings(record=True, action="always"), stopped_by_interrupts():
             return np.asarray(rows.fit(labels, random_state=seed).transduction_, dtype=np.int64)
 
     heldout = held_out(
@@ -159,17 +158,6 @@ def classify_table(
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started
     return Classified(plan, request, fitted, answers, proba, heldout, seconds, tuple(notes))
-
-
-@contextmanager
-def _stopped_by_interrupts() -> Iterator[None]:
-    """Training that is interrupted keeps what it has learned so far, and warns; here it is to stop all."""
-    warnings.simplefilter("always")
-    warnings.simplefilter("error", TrainingWarning)
-    try:
-        yield
-    except TrainingWarning:
-        raise KeyboardInterrupt from None
 
 
 def save_model(result: Classified, path: str | Path, *, force: bool = False) -> None:
