@@ -14,6 +14,7 @@
     ├── ModelFileError           a saved spectrum or model that cannot be read  (an OSError)
     ├── ScanFileError            a scan that cannot be read or written          (an OSError)
     ├── TrainingError            training failed: the loss is not finite        (a RuntimeError)
+    ├── PeerError                another process of the same job has ended      (a RuntimeError)
     └── MissingDependencyError   an optional package is not installed           (an ImportError)
 
     PinvGCNWarning               the answer stands, but know this               (a UserWarning)
@@ -74,6 +75,10 @@ class ScanFileError(PinvGCNError, OSError):
 
 class TrainingError(PinvGCNError, RuntimeError):
     """Training failed."""
+
+
+class PeerError(PinvGCNError, RuntimeError):
+    """Another process of the same job has ended."""
 
 
 class MissingDependencyError(PinvGCNError, ImportError):

@@ -14,6 +14,8 @@ ROOMS = (
     "errors",
     "checks",
     "parallel",
+    "group",
+    "pool",
     "io",
     "datasets",
     "features",

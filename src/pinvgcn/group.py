@@ -1,0 +1,273 @@
+"""The processes that share out the nodes of one graph, and the few things that they tell each other.
+
+Each rank holds some rows, in the order of the ranks: row i of rank p is node ``offset + i`` of all. What is
+summed over nodes is small once summed, so that ranks exchange sums, extremes, and the rows of a few nodes;
+everything else is local. Transport is ``torch.distributed`` (gloo, or NCCL on GPUs).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from pinvgcn.errors import ParameterError, PeerError
+
+BEFORE = 2**26  # bytes of one message; longer ones are cut, for the buffers of the transport
+
+
+class Group:
+    """One process that has all nodes: every exchange returns what it was given.
+
+    ``Group.of(process_group)`` is the group to use. Every method must be called by all ranks, in one order.
+    """
+
+    rank: int = 0
+    size: int = 1
+    sent: int = 0  # bytes that this rank has handed to exchanges
+
+    @staticmethod
+    def of(process_group: Any = None) -> Group:
+        """From a group of ``torch.distributed``; None, or a group of one, is this process alone."""
+        if process_group is None or isinstance(process_group, Group):
+            return ALONE if process_group is None else process_group
+        if not isinstance(process_group, dist.ProcessGroup):
+            raise ParameterError(
+                "process_group must be a group of torch.distributed, such as torch.distributed.group.WORLD "
+                f"after init_process_group, or None. Got {process_group!r} instead."
+            )
+        return Processes(process_group) if process_group.size() > 1 else ALONE
+
+    @property
+    def alone(self) -> bool:
+        return self.size == 1
+
+    def sum(self, array: Any) -> Any:
+        """Σ over ranks of arrays (or numbers) of one shape; the same bits on all."""
+        return array
+
+    def smallest(self, array: Any) -> Any:
+        """The minimum over ranks, entry by entry."""
+        return array
+
+    def largest(self, array: Any) -> Any:
+        """The maximum over ranks, entry by entry."""
+        return array
+
+    def rows(self, array: np.ndarray) -> np.ndarray:
+        """The rows of all ranks, in their order, on all: for a few rows only."""
+        return array
+
+    def parts(self, array: np.ndarray) -> list[np.ndarray]:
+        """The same, rank by rank."""
+        return [array]
+
+    def first(self, array: np.ndarray) -> np.ndarray:
+        """What the first rank has."""
+        return array
+
+    def values(self, value: Any) -> list[Any]:
+        """A JSON value of each rank."""
+        return [value]
+
+    def swap(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Rows for each rank out, rows from each rank in; one dtype and one row shape everywhere."""
+        return list(parts)
+
+    def offset(self, n: int) -> tuple[int, int]:
+        """Where this rank's n rows begin among all, and how many all are."""
+        return 0, n
+
+    def total(self, tensor: Tensor) -> Tensor:
+        """Σ over ranks of a tensor, differentiable: S = Σ_p S_p, ∂L/∂S_p = Σ_q ∂L_q/∂S for L = Σ_q L_q."""
+        return tensor
+
+    def sum_(self, tensors: Sequence[Tensor]) -> None:
+        """Σ over ranks, in place, all tensors in one message."""
+
+    def wait(self) -> None:
+        """Until all ranks are here."""
+
+
+ALONE = Group()
+
+
+class Processes(Group):
+    """Several processes."""
+
+    def __init__(self, process_group: dist.ProcessGroup) -> None:
+        self._group = process_group
+        self.rank, self.size = process_group.rank(), process_group.size()
+        nccl = dist.get_backend(process_group) == "nccl"
+        self._device = torch.device("cuda", torch.cuda.current_device()) if nccl else torch.device("cpu")
+        self.sent = 0
+
+    def sum(self, array: Any) -> Any:
+        return self._reduced(array, dist.ReduceOp.SUM)
+
+    def smallest(self, array: Any) -> Any:
+        return self._reduced(array, dist.ReduceOp.MIN)
+
+    def largest(self, array: Any) -> Any:
+        return self._reduced(array, dist.ReduceOp.MAX)
+
+    def _reduced(self, array: Any, operation: Any) -> Any:
+        given = np.asarray(array)
+        plain = np.array(given, order="C")  # a copy, which is overwritten
+        numbers = plain.reshape(-1)
+        if numbers.dtype.kind == "c":
+            numbers = numbers.view(numbers.real.dtype)
+        elif numbers.dtype.kind in "biu":
+            numbers = numbers.astype(np.int64)
+        tensor = torch.from_numpy(numbers)
+        for start in range(0, tensor.numel(), BEFORE // 8):
+            piece = tensor[start : start + BEFORE // 8]
+            self._all_reduce(piece, operation)
+        found: Any = numbers.view(given.dtype) if given.dtype.kind == "c" else numbers.astype(given.dtype)
+        result = found.reshape(given.shape)
+        return result.item() if given.ndim == 0 and not isinstance(array, np.ndarray) else result
+
+    def _all_reduce(self, tensor: Tensor, operation: Any = dist.ReduceOp.SUM) -> None:
+        """In place."""
+        self.sent += tensor.numel() * tensor.element_size()
+        there = tensor.to(self._device)
+        with _peers(self):
+            dist.all_reduce(there, operation, group=self._group)
+        if there is not tensor:
+            tensor.copy_(there)
+
+    def rows(self, array: np.ndarray) -> np.ndarray:
+        return np.concatenate(self.parts(array))
+
+    def parts(self, array: np.ndarray) -> list[np.ndarray]:
+        own = np.ascontiguousarray(array)
+        lengths = [int(n) for n in self._gathered(np.array([len(own)]), 1)]
+        width = own.dtype.itemsize * int(np.prod(own.shape[1:], dtype=np.int64))
+        longest = max(lengths) * width
+        flat = np.zeros(longest, dtype=np.uint8)
+        flat[: own.size * own.dtype.itemsize] = own.reshape(-1).view(np.uint8)
+        found = self._gathered(flat, longest).reshape(self.size, longest)
+        return [
+            part[: n * width].view(own.dtype).reshape(n, *own.shape[1:])
+            for part, n in zip(found, lengths, strict=True)
+        ]
+
+    def _gathered(self, flat: np.ndarray, length: int) -> np.ndarray:
+        """One after the other, the ``length`` numbers of each rank."""
+        result = np.empty((self.size, length), dtype=flat.dtype)
+        step = max(1, BEFORE // flat.dtype.itemsize)
+        for start in range(0, length, step):
+            piece = torch.from_numpy(flat[start : start + step].copy()).to(self._device)
+            self.sent += piece.numel() * piece.element_size()
+            out = [torch.empty_like(piece) for _ in range(self.size)]
+            with _peers(self):
+                dist.all_gather(out, piece, group=self._group)
+            for rank, part in enumerate(out):
+                result[rank, start : start + step] = part.cpu().numpy()
+        return result.reshape(-1)
+
+    def first(self, array: np.ndarray) -> np.ndarray:
+        # of which the others know neither shape nor dtype
+        mine = np.ascontiguousarray(array) if self.rank == 0 else np.empty(0)
+        shape, dtype = self.values([list(mine.shape), mine.dtype.str])[0]
+        flat = mine.reshape(-1).view(np.uint8) if self.rank == 0 else np.empty(0, np.uint8)
+        if self.rank:
+            flat = np.empty(int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize, np.uint8)
+        else:
+            flat = flat.copy()
+        for start in range(0, len(flat), BEFORE):
+            piece = torch.from_numpy(flat[start : start + BEFORE]).to(self._device)
+            self.sent += piece.numel()
+            with _peers(self):
+                dist.broadcast(piece, group=self._group, group_src=0)
+            flat[start : start + BEFORE] = piece.cpu().numpy()
+        return flat.view(dtype).reshape(shape)
+
+    def values(self, value: Any) -> list[Any]:
+        text = np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+        return [json.loads(part.tobytes()) for part in self.parts(text)]
+
+    def swap(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        counts = np.stack(self.parts(np.array([len(part) for part in parts]))).reshape(self.size, self.size)
+        found = [np.empty(0)] * self.size
+        found[self.rank] = np.ascontiguousarray(parts[self.rank])
+        for step in range(1, self.size):
+            to, origin = (self.rank + step) % self.size, (self.rank - step) % self.size
+            out = np.ascontiguousarray(parts[to])
+            come = np.empty((int(counts[origin, self.rank]), *out.shape[1:]), dtype=out.dtype)
+            self._pass(out, to, come, origin)
+            found[origin] = come
+        return found
+
+    def _pass(self, out: np.ndarray, to: int, come: np.ndarray, origin: int) -> None:
+        """Send to one rank while receiving, into ``come``, from another."""
+        away, here = (a.reshape(-1).view(np.uint8) for a in (out, come))
+        self.sent += len(away)
+        for start in range(0, max(len(away), len(here)), BEFORE):
+            work, box = [], None
+            with _peers(self):
+                if start < len(away):
+                    piece = torch.from_numpy(away[start : start + BEFORE].copy()).to(self._device)
+                    work.append(dist.isend(piece, group=self._group, group_dst=to))
+                if start < len(here):
+                    box = torch.empty(min(BEFORE, len(here) - start), dtype=torch.uint8, device=self._device)
+                    work.append(dist.irecv(box, group=self._group, group_src=origin))
+                for one in work:
+                    assert one is not None
+                    one.wait()
+            if box is not None:
+                here[start : start + BEFORE] = box.cpu().numpy()
+
+    def offset(self, n: int) -> tuple[int, int]:
+        counts = self._gathered(np.array([n], dtype=np.int64), 1)
+        return int(counts[: self.rank].sum()), int(counts.sum())
+
+    def total(self, tensor: Tensor) -> Tensor:
+        result: Tensor = _Total.apply(tensor, self)
+        return result
+
+    def sum_(self, tensors: Sequence[Tensor]) -> None:
+        flat = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+        self._all_reduce(flat)
+        for tensor, part in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
+            tensor.detach().copy_(part.reshape(tensor.shape))
+
+    def wait(self) -> None:
+        with _peers(self):
+            dist.barrier(group=self._group)
+
+
+class _Total(torch.autograd.Function):
+    """S = Σ_p S_p"""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, group: Processes) -> Tensor:
+        ctx.group = group
+        result = tensor.detach().clone()
+        group._all_reduce(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        summed = gradient.detach().clone()
+        ctx.group._all_reduce(summed)
+        return summed, None
+
+
+@contextmanager
+def _peers(group: Group) -> Iterator[None]:
+    """The transport's many errors as one: somebody else has gone."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise PeerError(
+            f"Rank {group.rank} waited for another rank, which has ended ({reason[:200]}). "
+            "That rank's own message says why."
+        ) from None
