@@ -13,15 +13,27 @@ from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import GraphError, RankWarning, ToleranceWarning
+from pinvgcn.group import ALONE, Group
 from pinvgcn.spectra import Spectrum
 
 DENSE_NODES = 1_000  # up to this size the whole matrix is the fastest solver
 
 
 class Graph(ABC):
-    """An undirected weighted graph with adjacency A and degrees d_i = Σ_j A_ij."""
+    """An undirected weighted graph with adjacency A and degrees d_i = Σ_j A_ij.
+
+    Its nodes may be shared out over the processes of a ``group``: then ``n_nodes``, ``degrees`` and the rows
+    of a spectrum are those of this rank.
+    """
 
     n_nodes: int
+    group: Group = ALONE
+    start: int = 0  # the number of this rank's first node among all
+
+    @property
+    def n_total(self) -> int:
+        """The nodes of all ranks."""
+        return self.n_nodes
 
     @property
     @abstractmethod
@@ -71,13 +83,17 @@ def warn_if_inaccurate(tolerance: float, spectrum: Spectrum, advice: str) -> Spe
     return spectrum
 
 
-def check_no_isolated(degrees: np.ndarray, floor: float, what_to_do: str) -> None:
-    """Every degree is above the floor: D^(−1/2) exists."""
+def check_no_isolated(
+    degrees: np.ndarray, floor: float, what_to_do: str, *, group: Group = ALONE, start: int = 0
+) -> None:
+    """Every degree is above the floor, on every rank of the group: D^(−1/2) exists."""
     alone = np.flatnonzero(~(degrees > floor))
-    if len(alone):
+    count = group.sum(len(alone))
+    first = group.smallest(start + int(alone[0]) if len(alone) else np.iinfo(np.int64).max)
+    if count:
         raise GraphError(
-            f"Every node must be joined to another. Got {len(alone)} isolated "
-            f"node{'s' if len(alone) > 1 else ''} (first: node {alone[0]}); {what_to_do}."
+            f"Every node must be joined to another. Got {count} isolated "
+            f"node{'s' if count > 1 else ''} (first: node {first}); {what_to_do}."
         )
 
 
@@ -92,10 +108,11 @@ def as_numbers(values: Any, name: str) -> np.ndarray:
         raise GraphError(f"{name} must be numbers. Got {error} instead.") from None
 
 
-def as_sparse(values: Any, name: str) -> sp.csr_array:
-    """A finite, non-negative sparse matrix in double precision that stores no zeros: a copy."""
+def as_sparse(values: Any, name: str, *, least: int = 1) -> sp.csr_array:
+    """A finite, non-negative sparse matrix of ``least`` rows or more, in double precision, that stores no
+    zeros: a copy."""
     entries: Any = values if sp.issparse(values) else as_numbers(values, name)
-    if entries.ndim != 2 or 0 in entries.shape:
+    if entries.ndim != 2 or entries.shape[0] < least or entries.shape[1] == 0:
         raise GraphError(f"{name} must have rows and columns. Got shape {entries.shape} instead.")
     if entries.dtype.kind == "c":
         raise GraphError(f"{name} must be numbers. Got dtype {entries.dtype} instead.")
