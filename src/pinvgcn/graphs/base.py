@@ -13,15 +13,27 @@ from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import GraphError, RankWarning, ToleranceWarning
+from pinvgcn.group import ALONE, Group
 from pinvgcn.spectra import Spectrum
 
 DENSE_NODES = 1_000  # up to this size the whole matrix is the fastest solver
 
 
 class Graph(ABC):
-    """An undirected weighted graph with adjacency A and degrees d_i = Σ_j A_ij."""
+    """An undirected weighted graph with adjacency A and degrees d_i = Σ_j A_ij.
+
+    Its nodes may be shared out over the processes of a ``group``: then ``n_nodes``, ``degrees`` and the rows
+    of a spectrum are those of this rank.
+    """
 
     n_nodes: int
+    group: Group = ALONE
+    start: int = 0  # the number of this rank's first node among all
+
+    @property
+    def n_total(self) -> int:
+        """The nodes of all ranks."""
+        return self.n_nodes
 
     @property
     @abstractmethod
