@@ -25,6 +25,7 @@ from torch.nn import functional as F
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import Dataset, load_dataset, random_split
+from pinvgcn.learning import at_nodes
 from pinvgcn.nn import FilterBasis, train
 from pinvgcn.runs import fit_many
 
@@ -131,7 +132,7 @@ def epoch_seconds(model: PinvGCNClassifier, data: Dataset, labels: np.ndarray, e
     stamps: list[float] = []
     prepared = model._kept[1]
     settings = model.set_params(epochs=epochs)._training_settings()
-    nodes = model._at_nodes(model._labels(labels, prepared.nodes), prepared)
+    nodes = at_nodes(model._labels(labels, prepared.nodes), prepared)
     train(
         model.network_,
         prepared.problem,

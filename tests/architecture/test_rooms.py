@@ -34,6 +34,8 @@ ROOMS = (
     "trees",
     "sets",
     "members",
+    "settings",
+    "learning",
     "bandwidth",
     "model_file",
     "estimator",

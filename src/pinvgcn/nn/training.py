@@ -142,7 +142,7 @@ def train(
             warnings.warn(
                 f"Training was interrupted after {len(losses)} of {settings.epochs} epochs: {best}.",
                 TrainingWarning,
-                stacklevel=7,  # the caller of fit
+                stacklevel=8,  # the caller of fit
             )
     best.restore()
     network.eval()
