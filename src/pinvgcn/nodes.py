@@ -19,6 +19,7 @@ from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
 from pinvgcn.features import geometry_names, local_geometry
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
@@ -165,8 +166,12 @@ class TableNodes(Nodes):
 
     kind = "categorical"
 
-    def __init__(self, X: Any, *, bins: int, binning: str, missing: str, min_size: int) -> None:
-        graph = Hypergraph.from_table(X, bins=bins, binning=binning, missing=missing, min_size=min_size)
+    def __init__(
+        self, X: Any, *, bins: int, binning: str, missing: str, min_size: int, group: Group = ALONE
+    ) -> None:
+        graph = Hypergraph.from_table(
+            X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
+        )
         assert graph.encoder is not None
         self.graph = graph
         self.encoder: TableEncoder = graph.encoder
@@ -246,6 +251,7 @@ def nodes_of(
     missing: str,
     min_size: int,
     shapes: Any = None,
+    group: Group = ALONE,
 ) -> Nodes:
     """The nodes that X stands for, by the ``graph`` argument of the classifier."""
     if shapes is not None and not (isinstance(graph, str) and graph == "gaussian"):
@@ -258,7 +264,7 @@ def nodes_of(
     if isinstance(graph, str) and graph == "gaussian":
         return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes)
     if isinstance(graph, str) and graph == "categorical":
-        return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size)
+        return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size, group=group)
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
 
 

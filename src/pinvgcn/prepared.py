@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from pinvgcn.graphs import GaussianGraph, Hypergraph
-from pinvgcn.graphs.distinct import Distinct, distinct_rows
+from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
 from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import Basis, FilterBasis, Problem
 from pinvgcn.nodes import Nodes
@@ -77,7 +77,7 @@ class Prepared:
             FilterBasis.of(spectrum, filters),
             like=torch.empty(0, device=device),
             weights=None if distinct is None else distinct.counts,
-            ids=None if distinct is None else distinct.first,
+            ids=None if distinct is None else _keys(nodes, extra)[distinct.first],
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
         )
         like_rows = as_like_rows(neighbours, nodes)
@@ -113,6 +113,16 @@ class Prepared:
     def of_all_rows(self, values: np.ndarray) -> np.ndarray:
         """Values of distinct nodes at every row of X."""
         return values if self.distinct is None else values[self.distinct.inverse]
+
+
+def _keys(nodes: Nodes, extra: np.ndarray | None) -> np.ndarray:
+    """By what dropout knows the rows of a table: their contents, so that equal rows draw one mask wherever they
+    are, (n,). Before scaling, whose last digits depend on how rows are shared out."""
+    assert isinstance(nodes.graph, Hypergraph)
+    H, own = nodes.graph.incidence, nodes.features
+    parts = [H, *([] if own is H else [own]), *([] if extra is None else [extra])]
+    rows = H if len(parts) == 1 else sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
+    return row_hashes(rows).view(np.int64)
 
 
 def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:

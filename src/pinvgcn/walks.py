@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from scipy.sparse.linalg import gmres
 
 from pinvgcn.checks import check_count
 from pinvgcn.graphs import Hypergraph
-from pinvgcn.graphs.distinct import row_hashes
+from pinvgcn.graphs.distinct import pooled, row_hashes
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.parallel import ranges, share_out
 from pinvgcn.row_labels import RowLabels
@@ -21,7 +22,7 @@ LIKE_ROWS = 5  # a step goes to one of so many
 ON = 0.995  # the probability that a walk goes on: two hundred steps in the mean
 ANCHORS = 8_192  # rows that walks visit; all pairs of them are compared
 DOUBT = 1e-3  # of the mean number of labels met, added to each: far from all labels, none says much
-ENTRIES = 2**24  # of a block of counts: 64 MB
+ENTRIES = 2**22  # of a block of counts: 16 MB, and 100 MB of weights where all anchors tie
 ACCURACY = 1e-8  # of the solution, relative to the right-hand side
 
 
@@ -37,32 +38,37 @@ class Steps:
     anchors: sp.csr_array  # (a, |E|)
     neighbours: int  # k
     between: sp.csr_array  # W among the anchors: (a, a)
-    nearest: sp.csr_array  # from distinct rows of training to anchors, an anchor to itself: (m, a)
+    nearest: Near  # from distinct rows of training to anchors, an anchor to itself: (m, a)
     inverse: np.ndarray  # (n,) which distinct row each row of training is
+    group: Group = ALONE  # whose ranks share out the rows; anchors are on all
+    start: int = 0  # the number of this rank's first row among all
 
     @classmethod
     def of(cls, graph: Hypergraph, neighbours: int) -> Steps:
         """On the rows of a table."""
-        rows = graph.incidence[graph.distinct.first]
-        anchors = rows[np.sort(np.argsort(row_hashes(rows), kind="stable")[:ANCHORS])]
+        first, inverse, counts = graph.distinct
+        rows = graph.incidence[first]
+        anchors = pooled(rows, counts, row_hashes(rows), graph.group, most=ANCHORS).rows
         k = min(neighbours, anchors.shape[0] - 1)
         between = most_shared(anchors, anchors, k, itself=False)
-        return cls(anchors, k, between, most_shared(rows, anchors, k, itself=True), graph.distinct.inverse)
+        return cls(anchors, k, between, Near(rows, anchors, k), inverse, graph.group, graph.start)
 
     def walk(self, labels: Sequence[RowLabels]) -> Walk:
-        """Of each member, among the labels that it learns from."""
+        """Of each member, among the labels that it learns from: of all ranks, with rows numbered among all."""
         a, classes = self.anchors.shape[0], len(labels[0].classes)
         hits = np.empty((len(labels), a, classes))
         system = sp.csr_array(sp.eye_array(a) - ON * self.between)
         for number, own in enumerate(labels):
             # the label of a row that is no anchor is shared among its nearest
-            at = self.nearest[self.inverse[own.rows]]
-            Y = np.zeros((len(own.rows), classes))
-            Y[np.arange(len(own.rows)), own.codes] = 1.0 if own.weights is None else own.weights
-            B = at.T @ Y
+            place = own.rows - self.start
+            here = (place >= 0) & (place < len(self.inverse))
+            at = self.nearest[self.inverse[place[here]]].weights()
+            Y = np.zeros((int(here.sum()), classes))
+            Y[np.arange(len(Y)), own.codes[here]] = 1.0 if own.weights is None else own.weights[here]
+            B = self.group.sum(at.T @ Y)
             for c in range(classes):
                 hits[number, :, c] = gmres(system, B[:, c], rtol=ACCURACY, restart=100, maxiter=50)[0]
-        hits = np.maximum(hits, 0)
+        hits = self.group.first(np.maximum(hits, 0))
         return Walk(self.anchors, self.neighbours, hits, DOUBT * hits.mean(axis=(1, 2)))
 
 
@@ -83,18 +89,17 @@ class Walk:
         """|E|"""
         return int(self.anchors.shape[1])
 
-    def near(self, rows: sp.csr_array) -> sp.csr_array:
+    def near(self, rows: sp.csr_array) -> Near:
         """Where walks from rows of incidences (m, |E| or more) begin: (m, a)."""
-        return most_shared(rows[:, : self.width], self.anchors, self.neighbours, itself=True)
+        return Near(rows[:, : self.width], self.anchors, self.neighbours)
 
     def at(self, rows: sp.csr_array) -> np.ndarray:
         """log F of each member at rows of incidences: (members, m, classes)."""
         return self.logs(self.near(rows))
 
-    def logs(self, near: sp.csr_array) -> np.ndarray:
-        """The same, at rows whose anchors are known: (members, m, classes)."""
-        F = np.stack([near @ hits for hits in self.hits])
-        result: np.ndarray = np.log(F + self.doubt[:, None, None])
+    def logs(self, near: Near) -> np.ndarray:
+        """The same, where walks begin there: (members, m, classes)."""
+        result: np.ndarray = np.log(near.means(self.hits) + self.doubt[:, None, None])
         return result
 
     def state(self) -> dict[str, np.ndarray]:
@@ -122,22 +127,71 @@ class Walk:
         return cls(anchors, neighbours, arrays["walk.hits"], arrays["walk.doubt"])
 
 
+@dataclass(frozen=True)
+class Near:
+    """Weights (m, a) of sum 1 from rows to the anchors most like them, an anchor to itself.
+
+    They are computed a block of rows at a time, when they are used, and not kept: where rows share next to
+    nothing thousands of anchors tie, and all weights of many rows would not fit into memory.
+    """
+
+    rows: sp.csr_array  # (m, |E|)
+    anchors: sp.csr_array  # (a, |E|)
+    neighbours: int
+
+    def __getitem__(self, some: np.ndarray) -> Near:
+        return replace(self, rows=self.rows[some])
+
+    def weights(self) -> sp.csr_array:
+        """All of them: for a few rows."""
+        return most_shared(self.rows, self.anchors, self.neighbours, itself=True)
+
+    def means(self, values: np.ndarray) -> np.ndarray:
+        """Of values (members, a, classes) at the anchors: (members, m, classes)."""
+        members, _, classes = values.shape
+        means = np.empty((members, self.rows.shape[0], classes))
+        block = _Shared(self.anchors, self.neighbours, itself=True)
+
+        def fill(part: slice) -> None:
+            W = block(self.rows[part])
+            for number, own in enumerate(values):
+                means[number, part] = W @ own
+
+        for _ in share_out(fill, block.parts(self.rows)):
+            pass
+        return means
+
+
 def most_shared(rows: sp.csr_array, anchors: sp.csr_array, k: int, *, itself: bool) -> sp.csr_array:
     """Weights (m, a) of sum 1 from rows to the k anchors that share most values with them.
 
     Anchors that share as many as the k-th have equal parts of what the others leave. Of a row that is an
     anchor, ``itself`` alone has a weight, or all but itself may.
     """
-    A = anchors.toarray().astype(np.float32)
-    wide = A.sum(axis=1)
+    block = _Shared(anchors, k, itself=itself)
+    found = list(share_out(lambda part: block(rows[part]), block.parts(rows)))
+    return sp.csr_array(sp.vstack([*found, sp.csr_array((0, anchors.shape[0]))]))
 
-    def block(part: slice) -> sp.csr_array:
-        H = rows[part].toarray().astype(np.float32)
-        shared = H @ A.T  # whole numbers: exact
-        same = (shared == H.sum(axis=1)[:, None]) & (shared == wide)
-        shared[same] = np.inf if itself else -1
+
+class _Shared:
+    """``most_shared`` of a block of rows."""
+
+    def __init__(self, anchors: sp.csr_array, k: int, *, itself: bool) -> None:
+        self.anchors, self.k, self.itself = anchors.toarray().astype(np.float32), k, itself
+        self.wide = self.anchors.sum(axis=1)
+
+    def parts(self, rows: sp.csr_array) -> list[slice]:
+        """Blocks whose counts fit into memory."""
+        return list(ranges(rows.shape[0], max(1, ENTRIES // len(self.anchors))))
+
+    def __call__(self, rows: sp.csr_array) -> sp.csr_array:
+        k = self.k
+        H = rows.toarray().astype(np.float32)
+        shared = H @ self.anchors.T  # whole numbers: exact
+        same = (shared == H.sum(axis=1)[:, None]) & (shared == self.wide)
+        shared[same] = np.inf if self.itself else -1
         least = np.partition(shared, shared.shape[1] - k, axis=1)[:, shared.shape[1] - k]
-        if itself:
+        if self.itself:
             least[same.any(axis=1)] = np.inf
         i, j = np.nonzero(shared >= least[:, None])
         tie = shared[i, j] == least[i]
@@ -146,15 +200,12 @@ def most_shared(rows: sp.csr_array, anchors: sp.csr_array, k: int, *, itself: bo
         w = np.where(tie, ((total - nearer) / ties)[i], 1.0) / total[i]
         return sp.csr_array((w, (i, j)), shape=shared.shape)
 
-    parts = ranges(rows.shape[0], max(1, ENTRIES // anchors.shape[0]))
-    return sp.csr_array(sp.vstack(list(share_out(block, parts))))
-
 
 def as_like_rows(neighbours: Any, nodes: Nodes) -> int | None:
     """k of ``Steps``; None where there is no walk: not a table, or one whose rows are all equal."""
     if neighbours is None or not isinstance(nodes, TableNodes):
         return None
     assert isinstance(nodes.graph, Hypergraph)
-    if len(nodes.graph.distinct.first) < 2:
+    if nodes.graph.group.sum(len(nodes.graph.distinct.first)) < 2:
         return None
     return LIKE_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)

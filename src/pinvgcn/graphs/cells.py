@@ -27,8 +27,9 @@ _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.ti
 TYPE_OF_DTYPE = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers"}
 
 
-def as_frame(table: Any) -> tuple[pd.DataFrame, bool]:
-    """The table as a new frame whose columns are unique text, and whether it came with their names."""
+def as_frame(table: Any, *, least: int = 1) -> tuple[pd.DataFrame, bool]:
+    """The table as a new frame of ``least`` rows or more whose columns are unique text, and whether it came
+    with their names."""
     if sp.issparse(table):
         raise DataError(
             f"The table must be dense. Got a scipy sparse {type(table).__name__}; pass table.toarray()."
@@ -55,8 +56,8 @@ def as_frame(table: Any) -> tuple[pd.DataFrame, bool]:
                 "Reshape your data: array.reshape(-1, 1) for one column, array.reshape(1, -1) for one row."
             )
         frame = pd.DataFrame(array)
-    for length, things in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
-        if length == 0:
+    for length, minimum, things in zip(frame.shape, (least, 1), ("sample(s)", "feature(s)"), strict=True):
+        if length < minimum:
             raise DataError(
                 f"The table has 0 {things} (shape={frame.shape}) while a minimum of 1 is required."
             )

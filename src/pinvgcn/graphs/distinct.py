@@ -9,6 +9,9 @@ import pandas as pd
 import scipy.sparse as sp
 from pandas.util import hash_array
 
+from pinvgcn.group import ALONE, Group
+from pinvgcn.pool import MOST
+
 
 class Distinct(NamedTuple):
     """A[i] = A[first][inverse[i]]: each distinct row once, in the order in which they first come."""
@@ -47,6 +50,69 @@ def row_hashes(matrix: Any) -> np.ndarray:
     A = sp.csr_array(matrix, dtype=np.float64)
     hashes: np.ndarray = _of_values(A) @ hash_array(np.arange(1, A.shape[1] + 1, dtype=np.uint64))
     return hashes
+
+
+class Pool(NamedTuple):
+    """Some of the distinct rows of all ranks, on all: those with the smallest hashes."""
+
+    rows: Any  # (m, N) array or scipy sparse array, in the order in which they first come
+    counts: np.ndarray  # (m,) how many rows of all ranks are equal to each
+    hashes: np.ndarray  # (m,)
+    complete: bool  # whether these are all
+    distinct: float  # how many all are; estimated where the pool is not complete
+
+
+def pooled(
+    rows: Any, counts: np.ndarray, hashes: np.ndarray, group: Group = ALONE, *, most: int = MOST
+) -> Pool:
+    """The ``most`` distinct rows with the smallest hashes, of this rank's distinct rows and those of others.
+
+    Which they are depends neither on the order of rows nor on who has them. If u is the largest of their
+    hashes, as a share of 2⁶⁴, all are about (most − 1)/u (Bar-Yossef and others, 2002).
+    """
+    order = np.argsort(hashes, kind="stable")
+    smallest, complete = _smallest(hashes[order[:most]], len(hashes) <= most, most, group)
+    mine = np.flatnonzero(np.isin(hashes, smallest)) if len(smallest) else np.empty(0, dtype=np.int64)
+    parts = group.parts(hashes[mine])
+    before = np.concatenate(parts[: group.rank]) if group.rank else np.empty(0, dtype=hashes.dtype)
+    first = mine[~np.isin(hashes[mine], before)]  # of ranks that have a row the first sends it
+    everywhere = group.rows(hashes[first])
+    by_hash = np.argsort(everywhere, kind="stable")
+    summed = np.zeros(len(everywhere))
+    np.add.at(summed, by_hash[np.searchsorted(everywhere[by_hash], hashes[mine])], counts[mine])
+    share = float(smallest[-1]) / 2.0**64 if len(smallest) else 0.0
+    number = float(len(smallest)) if complete else (most - 1) / share
+    return Pool(_gathered(rows[first], group), group.sum(summed), everywhere, complete, number)
+
+
+def _smallest(own: np.ndarray, all_own: bool, most: int, group: Group) -> tuple[np.ndarray, bool]:
+    """The ``most`` smallest of all ranks' sorted hashes, and whether these are all there are."""
+    if group.alone:
+        return own, all_own
+    found = np.empty(0, dtype=np.uint64)
+    # slices of the hashes' range, of which the first would do if no two ranks had equal rows
+    width, low, top = most / max(group.sum(len(own)), most), 0, 2**64
+    while True:
+        high = min(low + max(int(width * 2**64), 1), top)
+        start, end = (len(own) if h == top else int(np.searchsorted(own, np.uint64(h))) for h in (low, high))
+        found = np.union1d(found, group.rows(own[start:end]))
+        if high == top or len(found) >= most:
+            rest = group.sum(int(not all_own) + len(own) - end)
+            return found[:most], len(found) <= most and rest == 0
+        low, width = high, 2 * width
+
+
+def _gathered(rows: Any, group: Group) -> Any:
+    """Rows of all ranks, sparse or not."""
+    if group.alone:
+        return rows
+    if not sp.issparse(rows):
+        return group.rows(rows)
+    A = sp.csr_array(rows)
+    lengths = group.rows(np.diff(A.indptr).astype(np.int64))
+    indices, data = group.rows(A.indices.astype(np.int64)), group.rows(A.data)
+    starts = np.append(0, np.cumsum(lengths))
+    return sp.csr_array((data, indices, starts), shape=(len(lengths), A.shape[1]))
 
 
 def _of_values(A: sp.csr_array) -> sp.csr_array:

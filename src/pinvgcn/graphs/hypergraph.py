@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,7 @@ from pinvgcn.graphs.base import (
 )
 from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.graphs.table import TableEncoder
+from pinvgcn.group import Group, together
 from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.spectrum import count_zeros, orient
 
@@ -45,12 +47,41 @@ class Hypergraph(Graph):
         H_ie = 1 where node i belongs to hyperedge e.
     weights : (|E|,) array, optional
         w, ones by default.
+    process_group : optional
+        Of ``torch.distributed``, whose ranks share out the nodes: each hands in its own rows of H, which may
+        be none. Equal rows need not be on one rank.
     """
 
     encoder: TableEncoder | None = None
 
-    def __init__(self, incidence: Any, weights: Any = None) -> None:
-        H = as_sparse(incidence, "incidence")
+    def __init__(self, incidence: Any, weights: Any = None, *, process_group: Any = None) -> None:
+        self.group = Group.of(process_group)
+        with together(self.group):
+            self._read(incidence, weights)
+        edges = self.n_hyperedges
+        widths = self.group.values(edges)
+        if len(set(widths)) > 1:
+            raise GraphError(f"incidence must have as many columns on every rank. Got {widths} instead.")
+        if not (self.group.smallest(self.weights) == self.group.largest(self.weights)).all():
+            raise GraphError("weights must be the same on every rank. Got others; hand in the same array.")
+        self.start, self._total = self.group.offset(self.n_nodes)
+        if self._total == 0:
+            raise GraphError("incidence must have a row on some rank. Got none.")
+        check_no_isolated(
+            self._degrees,
+            0.0,
+            "they belong to no hyperedge: remove them, or give them a value that other rows have",
+            group=self.group,
+            start=self.start,
+        )
+        self._sizes = self.group.sum(np.asarray(self.incidence.sum(axis=0)).ravel())  # B
+        if not (self._sizes > 0).all():
+            empty = int(np.flatnonzero(self._sizes <= 0)[0])
+            raise GraphError(f"Every hyperedge must have a node. Got none in hyperedge {empty}; remove it.")
+
+    def _read(self, incidence: Any, weights: Any) -> None:
+        """This rank's rows, and what can be said of them alone."""
+        H = as_sparse(incidence, "incidence", least=1 if self.group.alone else 0)
         self.incidence = H
         self.n_nodes, edges = H.shape
         self.weights = np.ones(edges) if weights is None else as_numbers(weights, "weights")
@@ -63,15 +94,6 @@ class Hypergraph(Graph):
             bad = self.weights[~(np.isfinite(self.weights) & (self.weights > 0))][0]
             raise GraphError(f"weights must be positive and finite. Got {bad:g} instead.")
         self._degrees = H @ self.weights
-        check_no_isolated(
-            self._degrees,
-            0.0,
-            "they belong to no hyperedge: remove them, or give them a value that other rows have",
-        )
-        self._sizes = np.asarray(H.sum(axis=0)).ravel()  # B
-        if not (self._sizes > 0).all():
-            empty = int(np.flatnonzero(self._sizes <= 0)[0])
-            raise GraphError(f"Every hyperedge must have a node. Got none in hyperedge {empty}; remove it.")
 
     @classmethod
     def from_table(
@@ -82,6 +104,7 @@ class Hypergraph(Graph):
         binning: str = "width",
         missing: str = "ignore",
         min_size: int = 2,
+        process_group: Any = None,
     ) -> Hypergraph:
         """Rows are nodes; rows that share a value share a hyperedge.
 
@@ -98,14 +121,22 @@ class Hypergraph(Graph):
             A missing value belongs to no hyperedge, or is a value of its own.
         min_size : int
             Hyperedges with fewer rows are left out.
+        process_group : optional
+            Of ``torch.distributed``, whose ranks share out the rows: each hands in its own rows, which may be
+            none, of the same columns. The hyperedges are those of all rows.
         """
+        group = Group.of(process_group)
         encoder = TableEncoder(bins, binning=binning, missing=missing, min_size=min_size)
-        graph = cls(encoder.fit_transform(frame))
+        graph = cls(encoder.fit_transform(frame, group), process_group=group)
         graph.encoder = encoder
         return graph
 
     def __repr__(self) -> str:
         return f"Hypergraph({self.n_nodes} nodes, {self.n_hyperedges} hyperedges)"
+
+    @property
+    def n_total(self) -> int:
+        return self._total
 
     @property
     def n_hyperedges(self) -> int:
@@ -125,14 +156,15 @@ class Hypergraph(Graph):
 
     @cached_property
     def distinct(self) -> Distinct:
-        """The distinct rows of H: equal nodes have equal entries in every eigenvector that H̃ knows of."""
+        """The distinct rows of H on this rank: equal nodes have equal entries in every eigenvector that H̃
+        knows of."""
         return distinct_rows(self.incidence)
 
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """H̃H̃ᵀ: (n, n)."""
         factor = self.factor
-        return linear_map(self.n_nodes, lambda X: factor @ (factor.T @ X))
+        return linear_map(self.n_nodes, lambda X: factor @ self.group.sum(factor.T @ X))
 
     def spectrum(
         self,
@@ -145,7 +177,8 @@ class Hypergraph(Graph):
         """The eigenvalues λ = 1 − σ̃² of L from the singular values σ̃ of H̃.
 
         The n × n or the |E| × |E| problem is solved, whichever is smaller, with equal rows of H as one node
-        whose row of H̃ is multiplied by the root of their number. All eigenvalues that are left out equal 1
+        whose row of H̃ is multiplied by the root of their number; on several ranks always the latter, whose
+        matrix H̃ᵀH̃ is a sum over nodes. All eigenvalues that are left out equal 1
         at full rank, and the eigenvectors of λ = 1 are arbitrary, so that the largest rank is rank(H̃) minus
         the number of components: that is the default.
 
@@ -165,9 +198,10 @@ class Hypergraph(Graph):
         factor = sp.csr_array(roots @ self.factor[self.distinct.first])
         null_edges, null_coefficients = self._null_space()
         components = null_edges.shape[1]
-        by_edges = self.n_hyperedges <= factor.shape[0]
-        side = min(factor.shape)
-        wanted = resolve_rank(rank, side, side - components)
+        by_edges = self.n_hyperedges <= factor.shape[0] or not self.group.alone
+        side = self.n_hyperedges if by_edges else factor.shape[0]
+        rows = factor.shape[0] if self.group.alone else self._total
+        wanted = resolve_rank(rank, side, min(side, rows) - components)
         if solver == "auto":
             solver = "dense" if side <= DENSE_SIDE else "krylov"
         deflate = null_edges if by_edges else factor @ null_edges
@@ -175,17 +209,22 @@ class Hypergraph(Graph):
         if wanted == 0:
             mu, X = np.zeros(0), np.zeros((side, 0))
         elif solver == "dense":
-            mu, X = dense_eigenpairs((F.T @ F).toarray(), wanted, deflate=deflate)
+            gram = self.group.sum((F.T @ F).toarray())
+            mu, X = self._led(lambda: dense_eigenpairs(gram, wanted, deflate=deflate))
         else:
-            found = krylov_eigenpairs(
-                lambda block: F.T @ (F @ block),
-                side,
-                wanted,
-                deflate=deflate,
-                tolerance=lambda theta: np.full_like(theta, tolerance),
-                random_state=random_state,
-            )
-            mu, X = found.values, found.vectors
+
+            def iterate(product: Any) -> tuple[np.ndarray, np.ndarray]:
+                found = krylov_eigenpairs(
+                    product,
+                    side,
+                    wanted,
+                    deflate=deflate,
+                    tolerance=lambda theta: np.full_like(theta, tolerance),
+                    random_state=random_state,
+                )
+                return found.values, found.vectors
+
+            mu, X = self._iterated(iterate, lambda block: F.T @ (F @ block))
         real = mu > NUMERICAL_RANK
         mu, X = mu[real], X[:, real]
         right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
@@ -196,18 +235,72 @@ class Hypergraph(Graph):
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
         return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
 
+    def _led(self, solve: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        """The eigenpairs that the first rank finds: the same bits on all, whatever machines they run on."""
+        if self.group.alone:
+            return solve()
+        found = self.group.first(np.vstack(solve()) if self.group.rank == 0 else np.empty(0))
+        return found[0], found[1:]
+
+    def _iterated(
+        self,
+        iterate: Callable[[Callable[[np.ndarray], np.ndarray]], tuple[np.ndarray, np.ndarray]],
+        product: Callable[[np.ndarray], np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same by an iteration with Σ_p F_pᵀF_p: the others multiply what the first rank sends them, until
+        it sends nothing."""
+        group = self.group
+        if group.alone:
+            return iterate(product)
+
+        def summed(block: np.ndarray) -> np.ndarray:
+            total: np.ndarray = group.sum(product(group.first(block)))
+            return total
+
+        def solve() -> tuple[np.ndarray, np.ndarray]:
+            found = iterate(summed)
+            group.first(np.empty((0, 0)))
+            return found
+
+        if group.rank:
+            while (block := group.first(np.empty(0))).size:
+                group.sum(product(block))
+        return self._led(solve)
+
     def _null_space(self) -> tuple[np.ndarray, np.ndarray]:
         """Right singular vectors of H̃ for σ̃ = 1, one a component, and their coefficients Z: (|E|, k)."""
+        count, component = self._components()
+        edges = self.n_hyperedges
+        member = np.zeros((edges, count))
+        member[np.arange(edges), component] = 1
+        vectors = np.sqrt(self.weights * self._sizes)[:, None] * member
+        lengths = np.linalg.norm(vectors, axis=0)  # = |√d| on the component
+        return vectors / lengths, self.weights[:, None] * member / lengths
+
+    def _components(self) -> tuple[int, np.ndarray]:
+        """How many connected components there are, and which one each hyperedge is in: (|E|,); in the order of
+        their first nodes."""
         H = self.incidence[self.distinct.first].tocoo()
         n, edges = H.shape
         joined = (np.ones(H.nnz), (H.row, n + H.col))  # nodes, then hyperedges
         bipartite = sp.csr_array(joined, shape=(n + edges, n + edges))
         count, component = connected_components(bipartite, directed=False)
-        member = np.zeros((edges, count))
-        member[np.arange(edges), component[n:]] = 1
-        vectors = np.sqrt(self.weights * self._sizes)[:, None] * member
-        lengths = np.linalg.norm(vectors, axis=0)  # = |√d| on the component
-        return vectors / lengths, self.weights[:, None] * member / lengths
+        if self.group.alone:
+            return count, component[n:]
+        # hyperedges that are joined on some rank are joined: ranks' components, then hyperedges
+        parts = np.concatenate(self.group.parts(component[n:].astype(np.int64)))
+        offsets = np.repeat(np.arange(self.group.size) * (self._total + edges), edges)
+        _, place = np.unique(parts + offsets, return_inverse=True)
+        several, edge = place.max() + 1, np.tile(np.arange(edges), self.group.size)
+        pairs = (np.ones(len(place)), (place, several + edge))
+        whole = sp.csr_array(pairs, shape=(several + edges, several + edges))
+        count, found = connected_components(whole, directed=False)
+        found = found[several:]
+        first = np.full(count, self._total)
+        np.minimum.at(first, found[H.col], self.start + self.distinct.first[H.row])
+        place_of = np.empty(count, dtype=np.int64)
+        place_of[np.argsort(self.group.smallest(first))] = np.arange(count)
+        return count, place_of[found]
 
     def _finish(self, null: np.ndarray, Z: np.ndarray, factor: sp.csr_array, solver: str) -> Spectrum:
         """Vectors as values of the extension D^(−1/2) H Z, orthonormal, with the signs fixed.
@@ -219,19 +312,22 @@ class Hypergraph(Graph):
         rows, roots = self.incidence[first], np.sqrt(counts)[:, None]
         coefficients = np.hstack([null, Z])
         V = IncidenceExtension(self.weights, coefficients)(rows)
-        gram = V.T @ (counts[:, None] * V)
+        gram = self.group.sum(V.T @ (counts[:, None] * V))
         if np.abs(gram - np.eye(len(gram))).max(initial=0) > 1e-12:  # small σ̃ cost digits: win them back
             R = np.linalg.qr(roots * V, mode="r")
+            if not self.group.alone:  # of the rows of all ranks
+                R = self.group.first(np.linalg.qr(self.group.rows(R), mode="r"))
             R *= np.sign(np.diag(R))[:, None]
             coefficients = scipy.linalg.solve_triangular(R, coefficients.T, trans="T").T
+            coefficients = self.group.first(coefficients)
             V = IncidenceExtension(self.weights, coefficients)(rows)
-        signs = np.concatenate([np.ones(k), orient(V[:, k:], counts)])
+        signs = np.concatenate([np.ones(k), orient(V[:, k:], counts, group=self.group)])
         coefficients = coefficients * signs
         V *= signs
         U = roots * V[:, k:]
-        NU = factor @ (factor.T @ U)
-        mu = np.einsum("ij,ij->j", U, NU)
-        residuals = np.linalg.norm(NU - U * mu, axis=0)
+        NU = factor @ self.group.sum(factor.T @ U)
+        mu = self.group.sum(np.einsum("ij,ij->j", U, NU))
+        residuals = np.sqrt(self.group.sum(((NU - U * mu) ** 2).sum(axis=0)))
         extension = IncidenceExtension(self.weights, coefficients)
         zeros = count_zeros(1 - mu)
         return Spectrum(V[inverse], 1 - mu[zeros:], residuals[zeros:], solver, extension)

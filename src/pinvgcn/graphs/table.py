@@ -17,11 +17,8 @@ to its distinct values, so rules work on few values and rows are placed by one i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,107 +26,13 @@ import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.checks import check_choice, check_count
-from pinvgcn.errors import ColumnError, InputError, ModelFileError
-from pinvgcn.graphs.cells import Scalar, as_frame, distinct, key_of, listed, type_of, types_of
+from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError
+from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
+from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, Flag, Rule, Values
+from pinvgcn.graphs.training_values import ColumnCells, learn_rules
+from pinvgcn.group import ALONE, Group, together
 
 BINNINGS = ("width", "quantile")
-NOWHERE = -1  # a cell that belongs to no hyperedge by rule: False, ignored missing, a slot below min_size
-UNSEEN = -2  # a cell whose value no training row had
-
-
-@dataclass(frozen=True)
-class Flag:
-    """The rule of a boolean column: True is a hyperedge, False is none."""
-
-    def __len__(self) -> int:
-        return 1
-
-    def types(self) -> set[str]:
-        return {"booleans"}
-
-    def slots(self, values: np.ndarray) -> np.ndarray:
-        return np.where(values.astype(bool), 0, NOWHERE)
-
-    def names(self, column: str) -> list[str]:
-        return [column]
-
-
-@dataclass(frozen=True)
-class Bins:
-    """The rule of a numeric column: bin k is [edges[k], edges[k + 1]), the last one is closed."""
-
-    edges: tuple[float, ...]
-
-    @classmethod
-    def between(cls, low: float, high: float, count: int) -> Bins:
-        """``count`` equally wide bins, with edges computed exactly from the decimals that print.
-
-        Then a value that lies on an edge in decimal notation, such as 0.3 in tenths of [0, 1], is
-        equal to that edge as a float too, and falls in the upper bin.
-        """
-        first, last = Fraction(repr(low)), Fraction(repr(high))
-        steps = range(count + 1) if first < last else (0, count)
-        return cls(tuple(float(first + (last - first) * step / count) for step in steps))
-
-    @classmethod
-    def filled(cls, values: np.ndarray, counts: np.ndarray, count: int) -> Bins:
-        """Up to ``count`` bins with equally many rows each, as far as equal values allow.
-
-        Edge k is the smallest value with k/``count`` of the rows below it. ``values`` are distinct.
-        """
-        order = np.argsort(values)
-        x, sizes = values[order], counts[order]
-        below = np.cumsum(sizes) - sizes
-        wanted = np.arange(1, count) * (sizes.sum() / count)
-        places = np.unique(np.searchsorted(below, wanted, side="left"))
-        inner = x[places[(places > 0) & (places < len(x))]]
-        return cls((float(x[0]), *inner.tolist(), float(x[-1])))
-
-    def __len__(self) -> int:
-        return len(self.edges) - 1
-
-    def types(self) -> set[str]:
-        return {"numbers"}
-
-    def slots(self, values: np.ndarray) -> np.ndarray:
-        x = values.astype(np.float64)
-        slots = np.searchsorted(self.edges, x, side="right") - 1
-        slots = np.minimum(slots, len(self) - 1)  # the maximum belongs to the last bin
-        return np.where((x < self.edges[0]) | (x > self.edges[-1]), UNSEEN, slots)
-
-    def names(self, column: str) -> list[str]:
-        low, high = self.edges[0], self.edges[-1]
-        width = min((b - a for a, b in pairwise(self.edges) if b > a), default=0.0)
-        if low == high:
-            return [f"{column} = {_short(low, width)}"]
-        ends = [_short(edge, width) for edge in self.edges]
-        names = [f"{column} in [{a}, {b})" for a, b in pairwise(ends)]
-        return [*names[:-1], names[-1][:-1] + "]"]
-
-
-@dataclass(frozen=True)
-class Values:
-    """The rule of a categorical column: each value present in training is a hyperedge."""
-
-    values: tuple[Scalar, ...]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def types(self) -> set[str]:
-        return {type_of(value) for value in self.values}
-
-    def slots(self, values: np.ndarray) -> np.ndarray:
-        slot = {key_of(value): i for i, value in enumerate(self.values)}
-        return np.array([slot.get(key_of(value), UNSEEN) for value in values.tolist()], dtype=np.int64)
-
-    def names(self, column: str) -> list[str]:
-        bare = self.types() == {"text"}  # beside other types text needs its quotes: 1 is not '1'
-        plain = [bare and value == str(value).strip() != "" for value in self.values]
-        return [f"{column} = {v if p else repr(v)}" for v, p in zip(self.values, plain, strict=True)]
-
-
-Rule = Flag | Bins | Values
 
 
 @dataclass(frozen=True)
@@ -185,18 +88,32 @@ class TableEncoder:
             if size >= self.min_size
         )
 
-    def fit_transform(self, table: Any) -> sp.csr_matrix:
-        """H (n, |E|) of the training rows, whose values become the hyperedges."""
-        frame, _ = as_frame(table)
-        learned, places = [], []
-        for name in frame.columns:
-            codes, values = distinct(frame[name])
-            rule = self._rule(frame[name], codes, values)
-            place = self._place(rule, codes, values)
-            sizes = np.bincount(place[place >= 0], minlength=len(rule) + (self.missing == "value"))
-            learned.append(Column(name, rule, tuple(sizes.tolist())))
-            places.append(place)
-        self._check_informative(learned, len(frame))
+    def fit_transform(self, table: Any, group: Group = ALONE) -> sp.csr_matrix:
+        """H (n, |E|) of the training rows, whose values become the hyperedges.
+
+        The rows may be shared out over the ranks of a ``group``: the hyperedges are those of all rows.
+        """
+        with together(group):
+            frame, _ = as_frame(table, least=1 if group.alone else 0)
+            cells = [ColumnCells.of(frame[name]) for name in frame.columns]
+        _check_same_columns(frame, group)
+        start, total = group.offset(len(frame))
+        if total == 0:
+            raise DataError("The table has 0 sample(s) on all ranks while a minimum of 1 is required.")
+        rules = learn_rules(cells, bins=self.bins, binning=self.binning, start=start, total=total, group=group)
+        places = [
+            self._place(rule, column.codes, column.values) for rule, column in zip(rules, cells, strict=True)
+        ]
+        lengths = [len(rule) + (self.missing == "value") for rule in rules]
+        own = [
+            np.bincount(place[place >= 0], minlength=n) for place, n in zip(places, lengths, strict=True)
+        ]
+        sizes = np.split(group.sum(np.concatenate(own)), np.cumsum(lengths)[:-1])
+        learned = [
+            Column(name, rule, tuple(counts.tolist()))
+            for name, rule, counts in zip(frame.columns, rules, sizes, strict=True)
+        ]
+        self._check_informative(learned, total)
         self._learned = tuple(learned)
         return self._incidence(places)[0]
 
@@ -271,20 +188,6 @@ class TableEncoder:
             raise InputError("This TableEncoder has not seen a table yet; call fit_transform first.")
         return self._learned
 
-    def _rule(self, series: pd.Series, codes: np.ndarray, values: np.ndarray) -> Rule:
-        """The rule that the distinct values of a training column call for."""
-        types = types_of(values)
-        if isinstance(series.dtype, pd.CategoricalDtype) and series.cat.ordered:
-            return Values(tuple(distinct(series.sort_values())[1].tolist()))
-        if isinstance(series.dtype, pd.CategoricalDtype) or len(types) != 1 or types == {"text"}:
-            return Values(tuple(sorted(values.tolist(), key=key_of)))
-        if types == {"booleans"}:
-            return Flag()
-        x = values.astype(np.float64)
-        if self.binning == "quantile":
-            return Bins.filled(x, np.bincount(codes[codes >= 0], minlength=len(x)), self.bins)
-        return Bins.between(float(x.min()), float(x.max()), self.bins)
-
     def _place(self, rule: Rule, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The slot of every row, (n,)."""
         slots = rule.slots(values) if len(values) else np.empty(0, dtype=np.int64)
@@ -327,6 +230,17 @@ class TableEncoder:
             )
 
 
+def _check_same_columns(frame: pd.DataFrame, group: Group) -> None:
+    """Each rank has rows of one table."""
+    names = group.values([str(name) for name in frame.columns])
+    for rank, other in enumerate(names):
+        if other != names[0]:
+            raise ColumnError(
+                f"Every rank must have the columns of rank 0, in their order: {listed(names[0])}. "
+                f"Got {listed(other)} on rank {rank} instead."
+            )
+
+
 def _check_types(column: Column, values: np.ndarray) -> None:
     """New values are of a type that the column held in training; one all missing may be anything."""
     known = column.rule.types()
@@ -336,10 +250,3 @@ def _check_types(column: Column, values: np.ndarray) -> None:
             f"Column {column.name!r} must hold {' or '.join(sorted(known))}, as it did in training. "
             f"Got {value!r} instead; convert the column."
         )
-
-
-def _short(edge: float, width: float) -> str:
-    """An edge, to a thousandth of the bin's width."""
-    if 0 < width < math.inf:
-        edge = round(edge, max(0, 3 - math.floor(math.log10(width))))
-    return repr(edge).removesuffix(".0")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import GraphError, ModelFileError
+from pinvgcn.group import ALONE, Group
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.extension import Extension, extension_from_state
@@ -190,7 +191,7 @@ def count_zeros(values: np.ndarray) -> int:
     return int((values <= ZERO).sum())
 
 
-def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+def orient(vectors: np.ndarray, counts: np.ndarray | None = None, *, group: Group = ALONE) -> np.ndarray:
     """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,); row i is ``counts[i]`` rows.
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
@@ -198,7 +199,8 @@ def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     """
     often = np.ones(len(vectors)) if counts is None else counts
     parts = share_out(lambda rows: third_moments(vectors[rows], often[rows]), ranges(len(vectors), CHUNK))
-    return signs_of(vectors, sum(parts, np.zeros(vectors.shape[1])), often.sum())
+    moments = group.sum(sum(parts, np.zeros(vectors.shape[1])))
+    return signs_of(vectors, moments, group.sum(float(often.sum())), group=group)
 
 
 def third_moments(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
@@ -208,13 +210,15 @@ def third_moments(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.n
     return moments
 
 
-def signs_of(vectors: np.ndarray, moments: np.ndarray, n: float | None = None) -> np.ndarray:
-    """The signs that ``orient`` gives, from the moments of all ``n`` nodes."""
+def signs_of(
+    vectors: np.ndarray, moments: np.ndarray, n: float | None = None, *, group: Group = ALONE
+) -> np.ndarray:
+    """The signs that ``orient`` gives, from the moments of all ``n`` nodes, of which this rank has some."""
     smallest = 1 / np.sqrt(len(vectors) if n is None else n)  # that Σ |u|³ can be
     deciding = moments.copy()
     for column in np.flatnonzero(np.abs(moments) <= 1e-8 * smallest):
         u = vectors[:, column]
         sizes = np.abs(u)
-        first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding
-        deciding[column] = u[first]
+        large = sizes >= (1 - 1e-8) * group.largest(sizes.max(initial=0.0))  # equal but for rounding
+        deciding[column] = group.rows(u[large][:1])[0]
     return np.where(deciding < 0, -1.0, 1.0)
