@@ -35,6 +35,7 @@ ROOMS = (
     "sets",
     "members",
     "settings",
+    "grounds",
     "learning",
     "bandwidth",
     "model_file",

@@ -50,9 +50,7 @@ class Bins:
         return cls(tuple(float(first + (last - first) * step / count) for step in steps))
 
     @classmethod
-    def filled(
-        cls, values: np.ndarray, counts: np.ndarray, count: int, *, low: float, high: float
-    ) -> Bins:
+    def filled(cls, values: np.ndarray, counts: np.ndarray, count: int, *, low: float, high: float) -> Bins:
         """Up to ``count`` bins from ``low`` to ``high`` with equally many rows each, as far as equal values
         allow.
 

@@ -100,14 +100,14 @@ class TableEncoder:
         start, total = group.offset(len(frame))
         if total == 0:
             raise DataError("The table has 0 sample(s) on all ranks while a minimum of 1 is required.")
-        rules = learn_rules(cells, bins=self.bins, binning=self.binning, start=start, total=total, group=group)
+        rules = learn_rules(
+            cells, bins=self.bins, binning=self.binning, start=start, total=total, group=group
+        )
         places = [
             self._place(rule, column.codes, column.values) for rule, column in zip(rules, cells, strict=True)
         ]
         lengths = [len(rule) + (self.missing == "value") for rule in rules]
-        own = [
-            np.bincount(place[place >= 0], minlength=n) for place, n in zip(places, lengths, strict=True)
-        ]
+        own = [np.bincount(place[place >= 0], minlength=n) for place, n in zip(places, lengths, strict=True)]
         sizes = np.split(group.sum(np.concatenate(own)), np.cumsum(lengths)[:-1])
         learned = [
             Column(name, rule, tuple(counts.tolist()))
