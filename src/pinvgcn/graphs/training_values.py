@@ -107,7 +107,7 @@ def _weighed(
         x, counts = _joined(column.values, column.counts(), group)
         if len(x) <= FEW:
             return x, counts
-    counts = column.counts(in_pool(start, len(column.codes), total))
+    counts = column.counts(in_pool(start, len(column.codes), total, most=MOST))
     there = counts > 0
     return _joined(column.values[there], counts[there], group)
 
