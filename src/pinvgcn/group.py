@@ -17,7 +17,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from pinvgcn.errors import ParameterError, PeerError
+from pinvgcn import errors
+from pinvgcn.errors import ParameterError, PeerError, PinvGCNError
 
 BEFORE = 2**26  # bytes of one message; longer ones are cut, for the buffers of the transport
 
@@ -258,6 +259,25 @@ class _Total(torch.autograd.Function):
         summed = gradient.detach().clone()
         ctx.group._all_reduce(summed)
         return summed, None
+
+
+@contextmanager
+def together(group: Group) -> Iterator[None]:
+    """What cannot be used on one rank cannot on any: an error inside is raised on all, and names the rank.
+
+    Every rank must come here, and inside no rank may wait for another.
+    """
+    if group.alone:
+        yield
+        return
+    mine = None
+    try:
+        yield
+    except PinvGCNError as error:
+        mine = [type(error).__name__, str(error)]
+    for rank, failed in enumerate(group.values(mine)):
+        if failed is not None:
+            raise getattr(errors, failed[0], PinvGCNError)(f"Rank {rank}: {failed[1]}")
 
 
 @contextmanager

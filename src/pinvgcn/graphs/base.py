@@ -83,13 +83,17 @@ def warn_if_inaccurate(tolerance: float, spectrum: Spectrum, advice: str) -> Spe
     return spectrum
 
 
-def check_no_isolated(degrees: np.ndarray, floor: float, what_to_do: str) -> None:
-    """Every degree is above the floor: D^(−1/2) exists."""
+def check_no_isolated(
+    degrees: np.ndarray, floor: float, what_to_do: str, *, group: Group = ALONE, start: int = 0
+) -> None:
+    """Every degree is above the floor, on every rank of the group: D^(−1/2) exists."""
     alone = np.flatnonzero(~(degrees > floor))
-    if len(alone):
+    count = group.sum(len(alone))
+    first = group.smallest(start + int(alone[0]) if len(alone) else np.iinfo(np.int64).max)
+    if count:
         raise GraphError(
-            f"Every node must be joined to another. Got {len(alone)} isolated "
-            f"node{'s' if len(alone) > 1 else ''} (first: node {alone[0]}); {what_to_do}."
+            f"Every node must be joined to another. Got {count} isolated "
+            f"node{'s' if count > 1 else ''} (first: node {first}); {what_to_do}."
         )
 
 

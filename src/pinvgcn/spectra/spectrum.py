@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import GraphError, ModelFileError
+from pinvgcn.group import ALONE, Group
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.extension import Extension, extension_from_state
@@ -45,6 +46,11 @@ class Spectrum:
         degree exceeds, by the error bound of the kernel map.
     reason : str
         Why this solver was chosen.
+    group : Group
+        The processes that share out the nodes: rows of ``basis`` are those of this rank, all else is of all.
+    largest, smallest : float, optional
+        The largest |entry| of an eigenvector (infinite where there is none) and the smallest norm of a row of
+        U₀, over all nodes; by default from the rows of ``group``, which then compares them.
     """
 
     basis: np.ndarray
@@ -57,12 +63,26 @@ class Spectrum:
     degree_error: float = 0.0
     degree_bound: float = math.inf
     reason: str = ""
+    group: Group = ALONE
+    largest: float = math.nan
+    smallest: float = math.nan
 
     def __post_init__(self) -> None:
         if len(self.noise) != self.rank:
             object.__setattr__(self, "noise", np.zeros(self.rank))
         if len(self.mu) != self.rank:
             object.__setattr__(self, "mu", 1 - self.values)
+        if math.isnan(self.largest) or math.isnan(self.smallest):
+            parts = list(share_out(self._extremes, ranges(self.n_nodes, CHUNK)))
+            largest = self.group.largest(max((part[0] for part in parts), default=0.0))
+            smallest = self.group.smallest(min((part[1] for part in parts), default=math.inf))
+            object.__setattr__(self, "largest", largest if self.rank else math.inf)
+            object.__setattr__(self, "smallest", smallest)
+
+    def _extremes(self, rows: slice) -> tuple[float, float]:
+        """``largest`` and ``smallest`` of some rows."""
+        null, vectors = self.null_vectors[rows], self.vectors[rows]
+        return float(np.abs(vectors).max(initial=0)), float(np.linalg.norm(null, axis=1).min())
 
     @property
     def components(self) -> int:
@@ -87,7 +107,8 @@ class Spectrum:
     @property
     def orthogonality(self) -> float:
         """The largest entry of VᵀV − I."""
-        return float(np.abs(self.basis.T @ self.basis - np.eye(self.basis.shape[1])).max(initial=0))
+        gram = self.group.sum(self.basis.T @ self.basis)
+        return float(np.abs(gram - np.eye(len(gram))).max(initial=0))
 
     @property
     def rank(self) -> int:
@@ -96,7 +117,7 @@ class Spectrum:
 
     @property
     def n_nodes(self) -> int:
-        """n"""
+        """n, of this rank"""
         return len(self.basis)
 
     @property
@@ -172,6 +193,11 @@ class Spectrum:
 
     def save(self, path: str | Path) -> None:
         """Write a safetensors file (docs/file_format.md)."""
+        if not self.group.alone:
+            raise GraphError(
+                f"A spectrum must be whole to be saved. Got the rows of one of {self.group.size} ranks; "
+                "save the model that was fitted with it."
+            )
         description, arrays = self.state()
         save_tensors(path, "spectrum", description, arrays)
 
@@ -190,7 +216,7 @@ def count_zeros(values: np.ndarray) -> int:
     return int((values <= ZERO).sum())
 
 
-def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+def orient(vectors: np.ndarray, counts: np.ndarray | None = None, *, group: Group = ALONE) -> np.ndarray:
     """The sign ±1 of each orthonormal column that makes Σ u³ positive, (r,); row i is ``counts[i]`` rows.
 
     The third moment does not depend on the order of the nodes. Where it vanishes (symmetric
@@ -198,7 +224,8 @@ def orient(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     """
     often = np.ones(len(vectors)) if counts is None else counts
     parts = share_out(lambda rows: third_moments(vectors[rows], often[rows]), ranges(len(vectors), CHUNK))
-    return signs_of(vectors, sum(parts, np.zeros(vectors.shape[1])), often.sum())
+    moments = group.sum(sum(parts, np.zeros(vectors.shape[1])))
+    return signs_of(vectors, moments, group.sum(float(often.sum())), group=group)
 
 
 def third_moments(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
@@ -208,13 +235,15 @@ def third_moments(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.n
     return moments
 
 
-def signs_of(vectors: np.ndarray, moments: np.ndarray, n: float | None = None) -> np.ndarray:
-    """The signs that ``orient`` gives, from the moments of all ``n`` nodes."""
+def signs_of(
+    vectors: np.ndarray, moments: np.ndarray, n: float | None = None, *, group: Group = ALONE
+) -> np.ndarray:
+    """The signs that ``orient`` gives, from the moments of all ``n`` nodes, of which this rank has some."""
     smallest = 1 / np.sqrt(len(vectors) if n is None else n)  # that Σ |u|³ can be
     deciding = moments.copy()
     for column in np.flatnonzero(np.abs(moments) <= 1e-8 * smallest):
         u = vectors[:, column]
         sizes = np.abs(u)
-        first = int((sizes >= (1 - 1e-8) * sizes.max()).argmax())  # of those equal but for rounding
-        deciding[column] = u[first]
+        large = sizes >= (1 - 1e-8) * group.largest(sizes.max(initial=0.0))  # equal but for rounding
+        deciding[column] = group.rows(u[large][:1])[0]
     return np.where(deciding < 0, -1.0, 1.0)
