@@ -33,8 +33,8 @@ def _describe_positions(mask: np.ndarray, limit: int = 3) -> str:
     return f"rows {', '.join(shown)} and {len(rows) - limit} more"
 
 
-def as_matrix(values: Any, name: str) -> np.ndarray:
-    """A finite, non-empty double precision array (n, d); ``name`` is how messages call it."""
+def as_matrix(values: Any, name: str, *, least: int = 1) -> np.ndarray:
+    """A finite double precision array (n, d) of ``least`` rows or more; ``name`` is how messages call it."""
     if sp.issparse(values):
         raise DataError(
             f"{name} must be a dense array. Got a scipy sparse {type(values).__name__} instead; "
@@ -57,7 +57,7 @@ def as_matrix(values: Any, name: str) -> np.ndarray:
             f"{name} must be a 2-dimensional array (rows, columns). Got shape {matrix.shape} instead. "
             "Reshape your data with array.reshape(-1, 1) for one column or array.reshape(1, -1) for one row."
         )
-    if matrix.shape[0] == 0:
+    if matrix.shape[0] < least:
         raise DataError(f"{name} has 0 sample(s) (shape={matrix.shape}) while a minimum of 1 is required.")
     if matrix.shape[1] == 0:
         raise DataError(f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
@@ -71,9 +71,9 @@ def as_matrix(values: Any, name: str) -> np.ndarray:
     return matrix
 
 
-def as_points(values: Any, name: str = "points") -> np.ndarray:
+def as_points(values: Any, name: str = "points", *, least: int = 1) -> np.ndarray:
     """Coordinates (n, d), finite, in double precision."""
-    return as_matrix(values, name)
+    return as_matrix(values, name, least=least)
 
 
 def check_rows(matrix: Any, n: int, name: str, of: str) -> None:

@@ -16,6 +16,7 @@ ROOMS = (
     "parallel",
     "group",
     "pool",
+    "shares",
     "io",
     "datasets",
     "features",
