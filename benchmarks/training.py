@@ -25,6 +25,7 @@ from torch.nn import functional as F
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import Dataset, load_dataset, random_split
+from pinvgcn.grounds import whole_ground
 from pinvgcn.nn import FilterBasis, train
 from pinvgcn.runs import fit_many
 
@@ -131,7 +132,8 @@ def epoch_seconds(model: PinvGCNClassifier, data: Dataset, labels: np.ndarray, e
     stamps: list[float] = []
     prepared = model._kept[1]
     settings = model.set_params(epochs=epochs)._training_settings()
-    nodes = model._at_nodes(model._labels(labels, prepared.nodes), prepared)
+    read = model._labels(labels, prepared.nodes)
+    nodes = whole_ground(read, prepared).labels(read)
     train(
         model.network_,
         prepared.problem,

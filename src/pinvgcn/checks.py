@@ -33,8 +33,8 @@ def _describe_positions(mask: np.ndarray, limit: int = 3) -> str:
     return f"rows {', '.join(shown)} and {len(rows) - limit} more"
 
 
-def as_matrix(values: Any, name: str) -> np.ndarray:
-    """A finite, non-empty double precision array (n, d); ``name`` is how messages call it."""
+def as_matrix(values: Any, name: str, *, least: int = 1) -> np.ndarray:
+    """A finite double precision array (n, d) of ``least`` rows or more; ``name`` is how messages call it."""
     if sp.issparse(values):
         raise DataError(
             f"{name} must be a dense array. Got a scipy sparse {type(values).__name__} instead; "
@@ -57,7 +57,7 @@ def as_matrix(values: Any, name: str) -> np.ndarray:
             f"{name} must be a 2-dimensional array (rows, columns). Got shape {matrix.shape} instead. "
             "Reshape your data with array.reshape(-1, 1) for one column or array.reshape(1, -1) for one row."
         )
-    if matrix.shape[0] == 0:
+    if matrix.shape[0] < least:
         raise DataError(f"{name} has 0 sample(s) (shape={matrix.shape}) while a minimum of 1 is required.")
     if matrix.shape[1] == 0:
         raise DataError(f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
@@ -71,9 +71,9 @@ def as_matrix(values: Any, name: str) -> np.ndarray:
     return matrix
 
 
-def as_points(values: Any, name: str = "points") -> np.ndarray:
+def as_points(values: Any, name: str = "points", *, least: int = 1) -> np.ndarray:
     """Coordinates (n, d), finite, in double precision."""
-    return as_matrix(values, name)
+    return as_matrix(values, name, least=least)
 
 
 def check_rows(matrix: Any, n: int, name: str, of: str) -> None:
@@ -145,6 +145,15 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
     labelled. Where ``y`` is a pandas categorical, every category must have a labelled row: a class
     that was announced and has no example could never be predicted.
     """
+    present, labelled, announced = known_labels(y, n, of)
+    classes, codes_present = classes_of(present, n, announced)
+    codes = np.full(n, UNLABELLED, dtype=np.int64)
+    codes[labelled] = codes_present
+    return classes, codes
+
+
+def known_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.ndarray, Sequence[Any]]:
+    """``read_labels``, and the classes that a pandas categorical announces."""
     if y is None:
         raise LabelError(
             "requires y to be passed, but the target y is None: "
@@ -155,7 +164,11 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
     announced: Sequence[Any] = []
     if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
         announced = [category for category in y.dtype.categories if not _is_minus_one(category)]
-    present, labelled = read_labels(y, n, of)
+    return *read_labels(y, n, of), announced
+
+
+def classes_of(present: np.ndarray, n: int, announced: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of the labels that are known among ``n`` rows, and each label's place among them."""
     if len(present) == 0:
         raise LabelError(
             f"y has no label at all: all {n} entries mean 'unlabelled' (-1, None or NaN). "
@@ -186,9 +199,7 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
             f"The number of classes has to be greater than one; got 1 class ({classes.tolist()[0]!r}). "
             "Label rows of at least two classes."
         )
-    codes = np.full(n, UNLABELLED, dtype=np.int64)
-    codes[labelled] = codes_present
-    return classes, codes
+    return classes, codes_present
 
 
 def read_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.ndarray]:

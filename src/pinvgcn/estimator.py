@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import scipy.sparse as sp
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinvgcn.bandwidth import sigma_by_labels
-from pinvgcn.checks import (
-    as_points,
-    as_sample_weight,
-    check_choice,
-    check_count,
-    check_fraction,
-    check_non_negative,
-    check_positive,
-    read_labels,
-)
-from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError, TrainingError
-from pinvgcn.graphs import GaussianGraph, TableEncoder
+from pinvgcn.checks import as_points, as_sample_weight, check_choice, read_labels
+from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
+from pinvgcn.graphs import GaussianGraph
 from pinvgcn.graphs.distinct import distinct_rows
-from pinvgcn.inputs import SCALINGS, as_extra
+from pinvgcn.inputs import as_extra
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.members import (
-    Ensemble,
-    Member,
-    Seen,
-    as_epochs,
-    as_members,
-    as_sample,
-    as_trees,
-    as_weight_decay,
-    side_by_side,
-    weights_of,
-)
+from pinvgcn.learning import learn
+from pinvgcn.members import Ensemble, Seen
 from pinvgcn.model_file import model_state, restore_model, saved_parameters
-from pinvgcn.nn import Labels, PinvGCN, TrainingSettings, train
-from pinvgcn.nn.filters import parse_filters
-from pinvgcn.nn.model import copy_weights, hidden_widths
-from pinvgcn.nn.nodewise import fold
-from pinvgcn.nn.progress import progress
+from pinvgcn.nn import PinvGCN, TrainingSettings
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
-from pinvgcn.outcome import Outcome, check_priors
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.sets import PredictionSets
-from pinvgcn.trees import Trees
+from pinvgcn.settings import as_device, seed_of, training_settings
 
-WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 # settings on which more depends than the training of one network
 SHARED = (
     "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
@@ -178,6 +148,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     classes_: np.ndarray
     network_: PinvGCN
     about_: dict[str, Any] | None = None
+    _ensemble: Ensemble
 
     def __init__(
         self,
@@ -417,62 +388,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         return seen, inverse, as_points(X, "X"), nodes.points if among == "training" else None
 
     def _training_settings(self, trees: int = 0) -> TrainingSettings:
-        """Those of training; and all that need no nodes are checked, before there is work to lose.
-
-        Also those of the other kind of graph: a mistake in them is a mistake in what was meant.
-        """
-        if not isinstance(self.sigma, str):
-            check_positive("sigma", self.sigma)
-        elif self.sigma not in ("auto", "labels"):
-            raise ParameterError(
-                f"sigma must be a positive number, 'auto' or 'labels'. Got {self.sigma!r} instead."
-            )
-        check_non_negative("loops", self.loops)
-        TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
-        if self.rank is not None:
-            check_count("rank", self.rank)
-        if self.tolerance is not None:
-            check_positive("tolerance", self.tolerance)
-        check_choice("scaling", self.scaling, SCALINGS)
-        parse_filters(self.filters)
-        hidden_widths(self.hidden)
-        check_fraction("dropout", self.dropout)
-        check_fraction("held_out", self.held_out)
-        check_priors(self.priors)
-        for name in ("members", "trees", "neighbours"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                none = ", 'auto' or None" if name == "neighbours" else " or 'auto'"
-                raise ParameterError(f"{name} must be a whole number{none}. Got {value!r} instead.")
-        self._device()
-        table = isinstance(self.graph, str) and self.graph == "categorical"
-        return TrainingSettings(
-            self.learning_rate,
-            as_weight_decay(self.weight_decay, table=table),
-            as_epochs(self.epochs, trees=trees, table=table),
-            as_sample(self.nodes_per_epoch, trees),
-            self.patience,
-        )
+        return training_settings(self, trees)
 
     def _seed(self) -> int:
-        try:
-            return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        except ValueError:
-            raise ParameterError(
-                "random_state must be None, a whole number from 0 to 2**32 - 1 or a numpy RandomState. "
-                f"Got {self.random_state!r} instead."
-            ) from None
-
-    def _device(self) -> torch.device:
-        try:
-            device = torch.device(self.device)
-            torch.zeros(1, device=device).item()
-        except (RuntimeError, TypeError, AssertionError) as error:
-            raise ParameterError(
-                f"device must be one that PyTorch has here, such as 'cpu'. Got {self.device!r} "
-                f"instead ({str(error).splitlines()[0]})."
-            ) from None
-        return device
+        return seed_of(self.random_state)
 
     def _nodes_for(self, X: Any, shapes: Any = None) -> Nodes:
         nodes = nodes_of(
@@ -510,7 +429,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             tolerance=self.tolerance,
             filters=self.filters,
             neighbours=self.neighbours,
-            device=self._device(),
+            device=as_device(self.device),
             seconds=seconds,
         )
 
@@ -524,150 +443,28 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         threads: int | None = None,
         tell: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Train networks, sum them over all nodes, and keep what they say together.
-
-        ``tell`` hears of each epoch.
-        """
-        started = time.perf_counter()
-        count = as_members(self.members, prepared.nodes)
-        parts = labels.folds(count, seed)
-        trees = as_trees(self.trees, prepared.nodes)
-        values = prepared.unranked() if trees else None
-        done = itertools.count()
-
-        def learn(number: int, stop: threading.Event | None) -> Member:
-            def on_epoch(epoch: int, loss: float) -> None:
-                if stop is not None and stop.is_set():
-                    raise KeyboardInterrupt
-                if tell is not None:
-                    tell(epoch, loss)
-                if show is not None:
-                    show(next(done), loss)
-
-            before = self._ensemble.like(number).network if warm else None
-            own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-            own_threads = threads if count == 1 else 1
-            mine = parts[number][0]
-            member = self._train(prepared, mine, own, before, on_epoch, own_threads)
-            if values is None:
-                return member
-            places = prepared.node_of(mine.rows)
-            return replace(member, trees=Trees.grown(values, mine, places, count=trees, seed=own))
-
-        epochs = count * self._settings(warm, prepared.nodes).epochs
-        with progress(epochs, show=self.verbose) as show:
-            members = side_by_side(learn, count, threads or torch.get_num_threads())
-        with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            seen = Seen(prepared.inputs, prepared.basis, values, prepared.near())
-            ensemble = self._weighed(members, parts, prepared, seen)
-            each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
-            scores = np.mean(each, axis=0) if count > 1 else each[0]
-        if not np.isfinite(scores).all():
-            raise TrainingError(
-                f"The scores became {scores[~np.isfinite(scores)][0]} in epoch {len(members[0].losses)}, "
-                f"the last. Lower learning_rate (now {self.learning_rate:g}) or scale the features."
-            )
-        outcome, P = Outcome.of(
-            scores,
-            prepared.nodes,
-            labels,
-            neighbours=self.neighbours,
-            priors=self.priors,
-        )
-        seconds = dict.fromkeys(prepared.seconds, 0.0) if warm else dict(prepared.seconds)
-        seconds["training"] += time.perf_counter() - started
-
+        """Learn, and keep what was learned; see ``learn``."""
+        before = (self._ensemble, self.classes_) if warm else None
+        learned = learn(self, prepared, labels, seed, before=before, threads=threads, tell=tell)
         self.classes_ = labels.classes
         self.graph_ = prepared.nodes.graph
         self.__dict__.pop("sigma_", None)
         if isinstance(self.graph_, GaussianGraph):
             self.sigma_ = self.graph_.sigma
         self.spectrum_ = prepared.spectrum
-        self._ensemble = ensemble
-        self.network_ = members[0].network
-        self.loss_curve_ = members[0].losses
+        self._ensemble = learned.ensemble
+        self.network_ = learned.ensemble.members[0].network
+        self.loss_curve_ = learned.ensemble.members[0].losses
         self.n_iter_ = len(self.loss_curve_)
-        self.timings_ = seconds
+        self.timings_ = learned.seconds
         self.about_ = None
         self._nodes = prepared.nodes
         self._scaling = prepared.scaling
-        self._outcome = outcome
-        alone = [ensemble.alone * scores for scores in each]
-        self._sets = PredictionSets.of(alone, [held for _, held in parts], outcome, prepared.nodes)
-        self.priors_ = labels.shares if outcome.factors is None else labels.shares * outcome.factors
-        self.transduction_proba_ = P
-        self.transduction_ = labels.classes[P.argmax(axis=1)]
-
-    def _weighed(
-        self, members: list[Member], parts: Sequence[Any], prepared: Prepared, seen: Seen
-    ) -> Ensemble:
-        """The members, their opinions weighed by the labels that were kept from each."""
-        walk = None if prepared.steps is None else prepared.steps.walk([learned for learned, _ in parts])
-        trees = members[0].trees is not None
-        ensemble = Ensemble(members, walk, weights_of([], trees=trees, walk=walk is not None))
-        kept = [(number, held) for number, (_, held) in enumerate(parts) if held is not None]
-        if not kept:
-            return ensemble
-        rows = np.concatenate([held.rows for _, held in kept])
-        ends = np.cumsum([len(held.rows) for _, held in kept])
-        opinions = list(ensemble.opinions(seen.at(prepared.node_of(rows))))
-        unseen = [
-            (opinions[number][:, end - len(held.rows) : end], held.codes)
-            for (number, held), end in zip(kept, ends, strict=True)
-        ]
-        return replace(ensemble, weights=weights_of(unseen, trees=trees, walk=walk is not None))
-
-    def _settings(self, warm: bool, nodes: Nodes) -> TrainingSettings:
-        settings = self._training_settings(as_trees(self.trees, nodes))
-        return replace(settings, epochs=max(1, settings.epochs // WARM_SHARE)) if warm else settings
-
-    def _train(
-        self,
-        prepared: Prepared,
-        labels: RowLabels,
-        seed: int,
-        before: PinvGCN | None,
-        on_epoch: Callable[[int, float], None],
-        threads: int | None,
-    ) -> Member:
-        """One network, which begins where the one ``before`` has ended."""
-        settings = self._settings(before is not None, prepared.nodes)
-        network = PinvGCN(
-            prepared.spectrum,
-            prepared.inputs.shape[1],
-            len(labels.classes),
-            hidden=self.hidden,
-            dropout=self.dropout,
-            filters=self.filters,
-            generator=torch.Generator().manual_seed(seed),
-        ).to(self._device())
-        if before is not None:
-            copy_weights(before, self.classes_, network, labels.classes)
-        watched = None
-        if settings.patience is not None:
-            labels, watched = labels.hold_out(self.held_out, seed)
-        losses = train(
-            network,
-            prepared.problem,
-            self._at_nodes(labels, prepared),
-            settings,
-            held_out=None if watched is None else self._at_nodes(watched, prepared),
-            seed=seed,
-            on_epoch=on_epoch,
-            threads=threads,
-        )
-        counts = None if prepared.distinct is None else prepared.distinct.counts
-        with np.errstate(over="ignore", invalid="ignore"):  # checked by who adds them up
-            return Member(network, fold(network, prepared.inputs, prepared.basis, counts), losses)
-
-    def _at_nodes(self, labels: RowLabels, prepared: Prepared) -> Labels:
-        device = self._device()
-        return Labels.of(
-            torch.from_numpy(prepared.node_of(labels.rows)).to(device),
-            torch.from_numpy(labels.codes).to(device),
-            len(labels.classes),
-            None if labels.weights is None else torch.from_numpy(labels.weights).to(device),
-        )
+        self._outcome = learned.outcome
+        self._sets = learned.sets
+        self.priors_ = learned.priors
+        self.transduction_proba_ = learned.proba
+        self.transduction_ = labels.classes[learned.proba.argmax(axis=1)]
 
     def _kept_for(self, X: Any, features: Any) -> Prepared | None:
         """What an earlier warm fit has kept, if it was to the same rows with the same settings."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, check_rows
 from pinvgcn.errors import DataError
+from pinvgcn.group import ALONE, Group
 from pinvgcn.ranks import Ranks
 
 SCALINGS = ("ranks", "isotropic", "centre", "none", "standard")
@@ -29,9 +30,12 @@ class InputScaling:
     ranks: Ranks | None = None
 
     @classmethod
-    def of(cls, own: Any, extra: np.ndarray | None, *, scaling: str, coordinates: int) -> InputScaling:
-        """From the training rows. Incidences and a given graph's own features keep their meaning: only
-        points, whose first columns are ``coordinates`` of one unit, and extra features are moved."""
+    def of(
+        cls, own: Any, extra: np.ndarray | None, *, scaling: str, coordinates: int, group: Group = ALONE
+    ) -> InputScaling:
+        """From the training rows of all ranks. Incidences and a given graph's own features keep their
+        meaning: only points, whose first columns are ``coordinates`` of one unit, and extra features are
+        moved."""
         n_own, n_extra = own.shape[1], 0 if extra is None else extra.shape[1]
         shift, scale = np.zeros(n_own + n_extra), np.ones(n_own + n_extra)
         moved = ([own] if coordinates else []) + ([] if extra is None else [extra])
@@ -39,22 +43,24 @@ class InputScaling:
             return cls(shift, scale, n_extra)
         columns = np.hstack(moved)
         begin = len(shift) - columns.shape[1]
-        largest = np.abs(columns).max(axis=0)
+        n = group.sum(len(columns))
+        largest = group.largest(np.abs(columns).max(axis=0, initial=0))
         ranks = None
         if scaling == "ranks" and columns.shape[1] > coordinates:
-            ranks = Ranks.of(columns[:, coordinates:])
+            ranks = Ranks.of(columns[:, coordinates:], group)
             columns[:, coordinates:] = ranks(columns[:, coordinates:])
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            shift[begin:] = columns.mean(axis=0)
+            mean = group.sum(columns.sum(axis=0)) / n
+            shift[begin:] = mean
             if scaling != "centre":
-                spread = columns.std(axis=0)
+                spread = np.sqrt(group.sum(((columns - mean) ** 2).sum(axis=0)) / n)
                 if scaling != "standard":
                     if coordinates:
                         common = np.sqrt(np.mean(spread[:coordinates] ** 2))
                         spread[:coordinates] = common  # one factor: shapes stay
                     spread /= SPREAD
                 # the spread of a constant column is rounding, which must not become its unit
-                rounding = len(columns) * np.finfo(np.float64).eps * largest
+                rounding = n * np.finfo(np.float64).eps * largest
                 scale[begin:] = np.where(spread <= rounding, 1.0, spread)
         if not (np.isfinite(shift).all() and np.isfinite(scale).all()):
             raise DataError(

@@ -12,15 +12,18 @@ import numpy as np
 import torch
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError
+from pinvgcn.group import Group, together
 from pinvgcn.nn import Basis, PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer, apply_layers
 from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.outcome import is_scan
+from pinvgcn.pool import rows_of_all
 from pinvgcn.trees import Trees
-from pinvgcn.walks import Walk
+from pinvgcn.walks import Near, Walk
 
 MEMBERS = 5  # each learns from four fifths of the labels
 TREES = 100  # of each member
@@ -40,7 +43,7 @@ class Seen(NamedTuple):
     inputs: Any  # (m, N₀)
     basis: Basis  # (m, k + r)
     values: Any = None  # (m, N₀), the inputs without ranks: what trees see
-    near: Any = None  # (m, a), the anchors where a walk begins
+    near: Near | None = None  # (m, a), the anchors where a walk begins
 
     def at(self, rows: np.ndarray) -> Seen:
         """Of some of the nodes."""
@@ -48,6 +51,13 @@ class Seen(NamedTuple):
         return Seen(
             X[rows], V[rows], None if values is None else values[rows], None if near is None else near[rows]
         )
+
+    def of_all(self, group: Group) -> Seen:
+        """Of the nodes of all ranks, of which each has a few."""
+        X, V, values, near = self
+        values = None if values is None else rows_of_all(values, group)
+        near = None if near is None else near.of_all(group)
+        return Seen(rows_of_all(X, group), V.of_all(group), values, near)
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,7 @@ class Ensemble:
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
         """Of each member: (opinions, m, classes)."""
-        logs = None if self.walk is None else self.walk.logs(seen.near)
+        logs = None if self.walk is None or seen.near is None else self.walk.logs(seen.near)
         for number, member in enumerate(self.members):
             own = member.opinions(seen)
             yield own if logs is None else np.concatenate([own, logs[number : number + 1]])
@@ -157,8 +167,8 @@ def side_by_side(
     An interrupt from the keyboard reaches the main thread alone: ``stop`` passes it on to the members, which
     end their training where they are.
     """
-    if count == 1:
-        return [learn(0, None)]
+    if count <= 1:
+        return [learn(number, None) for number in range(count)]
     stop, before = threading.Event(), torch.get_num_threads()
     with ThreadPoolExecutor(min(count, workers), initializer=torch.set_num_threads, initargs=(1,)) as pool:
         futures = [pool.submit(learn, number, stop) for number in range(count)]
@@ -172,6 +182,43 @@ def side_by_side(
             raise
         finally:
             torch.set_num_threads(before)
+
+
+def over_ranks(
+    learn: Callable[[int, threading.Event | None], Member],
+    networks: Sequence[PinvGCN],
+    exact: Sequence[bool],
+    workers: int,
+    group: Group,
+) -> list[Member]:
+    """``learn(number, stop)`` for each member, on several ranks; the members, the same on all.
+
+    Those that are trained on all nodes, ``exact``, are so by all ranks together, one after the other. Of the
+    others each rank trains some, side by side, whose weights the ``networks`` of the other ranks then get.
+    """
+    found = {number: learn(number, None) for number, whole in enumerate(exact) if whole}
+    some = [number for number, whole in enumerate(exact) if not whole]
+    shared = [[number for number in some if number % group.size == rank] for rank in range(group.size)]
+    mine = shared[group.rank]
+    with together(group):
+        trained = side_by_side(lambda place, stop: learn(mine[place], stop), len(mine), workers)
+    if some:
+        own = [_flat(member.network) for member in trained]
+        weights = group.parts(np.stack([_flat(networks[0]), *own])[1:])
+        losses = group.values([member.losses for member in trained])
+        for rank, numbers in enumerate(shared):
+            for number, vector, curve in zip(numbers, weights[rank], losses[rank], strict=True):
+                network = networks[number].eval()
+                like = network.layers[0].bias
+                vector_to_parameters(torch.from_numpy(vector).to(like), network.parameters())
+                found[number] = Member(network, (), curve)
+    return [found[number] for number in range(len(exact))]
+
+
+def _flat(network: PinvGCN) -> np.ndarray:
+    """All weights, one after the other."""
+    flat: np.ndarray = parameters_to_vector(network.parameters()).detach().cpu().numpy()
+    return flat
 
 
 def weights_of(unseen: Sequence[tuple[np.ndarray, np.ndarray]], *, trees: bool, walk: bool) -> np.ndarray:

@@ -119,10 +119,8 @@ def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
     """How many points with basis values V (m, k + r) lie outside: away from the cloud eigenvectors first grow
     beyond what they are in it, and then die out with √degree, of which the null vectors are made."""
     k = spectrum.null_vectors.shape[1]
-    largest = np.abs(spectrum.vectors).max() if spectrum.rank else np.inf
-    smallest = np.linalg.norm(spectrum.null_vectors, axis=1).min()
-    grown = np.abs(V).max(axis=1) > FAR * largest
-    lost = np.linalg.norm(V[:, :k], axis=1) < smallest / FAR
+    grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
+    lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest / FAR
     return int((grown | lost).sum())
 
 
@@ -130,10 +128,8 @@ def outside(V: np.ndarray, spectrum: Spectrum) -> np.ndarray:
     """Which points with basis values V (m, k + r) the training cloud does not support: their degree is below
     the smallest there, or an eigenvector is far beyond what it is there. A mask (m,)."""
     k = spectrum.null_vectors.shape[1]
-    largest = np.abs(spectrum.vectors).max() if spectrum.rank else np.inf
-    smallest = np.linalg.norm(spectrum.null_vectors, axis=1).min()
-    grown = np.abs(V).max(axis=1) > FAR * largest
-    lost = np.linalg.norm(V[:, :k], axis=1) < smallest * (1 - ROUNDING)
+    grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
+    lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest * (1 - ROUNDING)
     mask: np.ndarray = grown | lost
     return mask
 

@@ -40,16 +40,18 @@ class Outcome:
         neighbours: Any,
         priors: Any,
     ) -> tuple[Outcome, np.ndarray]:
-        """From the scores (n, classes) of all training rows; the outcome, and their probabilities."""
+        """From the scores (n, classes) of this rank's training rows; the outcome, and their probabilities."""
         k = as_neighbours(neighbours, nodes)
         P = softmax(scores, axis=1)
         plain = cls(k, None if k is None else P, None)
-        Q = plain.averaged(P, nodes.points, nodes.points) if isinstance(nodes, CloudNodes) else P
+        Q = plain.among_all(P, nodes)
         trained = labels.shares
         if priors is None or (isinstance(priors, str) and priors == "auto" and not is_scan(nodes)):
             return plain, Q
         if isinstance(priors, str):
-            shares = estimated_shares(Q, trained, labels.rows, labels.codes)
+            assert nodes.graph is not None
+            here = labels.within(nodes.graph.start, len(Q))
+            shares = estimated_shares(Q, trained, here.rows, here.codes, group=nodes.graph.group)
         else:
             shares = known_shares(priors, labels.classes)
         outcome = cls(k, plain.node_proba, shares / trained)
@@ -68,6 +70,21 @@ class Outcome:
             return P
         there = P if cloud is None else self.node_proba
         around = local_average(points, there, cloud=cloud, neighbours=k)
+        q: np.ndarray = (P + k * around) / (k + 1)
+        return q
+
+    def among_all(self, P: np.ndarray, nodes: Nodes) -> np.ndarray:
+        """q at the points of training, of which this rank has some: (n, …), whatever the columns are."""
+        k = self.neighbours
+        if k is None or not isinstance(nodes, CloudNodes):
+            return P
+        assert nodes.graph is not None
+        if nodes.graph.group.alone:
+            around = local_average(nodes.points, P, cloud=nodes.points, neighbours=k)
+        else:
+            from pinvgcn.features.spread import average_over_ranks
+
+            around = average_over_ranks(nodes.points, P, neighbours=k, group=nodes.graph.group)
         q: np.ndarray = (P + k * around) / (k + 1)
         return q
 

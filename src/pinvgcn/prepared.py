@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from pinvgcn.graphs import GaussianGraph, Hypergraph
+from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
 from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import Basis, FilterBasis, Problem
@@ -21,7 +21,7 @@ from pinvgcn.walks import Steps, as_like_rows
 
 @dataclass(frozen=True)
 class Prepared:
-    """Nodes, spectrum, and the training problem of the nodes that differ.
+    """Nodes, spectrum, and the training problem of the nodes that differ, all of this rank's rows.
 
     Nodes of a hypergraph with equal rows, features included, are equal in every layer: they are computed once
     and counted as often as they come.
@@ -68,7 +68,7 @@ class Prepared:
         if isinstance(graph, Hypergraph):
             H = graph.incidence
             distinct = graph.distinct if inputs is H else distinct_rows(sp.hstack([H, inputs]))
-            inputs, basis = inputs[distinct.first], Basis.of(spectrum, H)[distinct.first]
+            inputs, basis = inputs[distinct.first], Basis.of(spectrum, H, group=graph.group)[distinct.first]
         else:
             basis = Basis.of(spectrum)
         problem = Problem.of(
@@ -77,8 +77,9 @@ class Prepared:
             FilterBasis.of(spectrum, filters),
             like=torch.empty(0, device=device),
             weights=None if distinct is None else distinct.counts,
-            ids=None if distinct is None else _keys(nodes, extra)[distinct.first],
+            ids=_numbers(graph) if distinct is None else _keys(nodes, extra)[distinct.first],
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
+            group=graph.group,
         )
         like_rows = as_like_rows(neighbours, nodes)
         steps = None
@@ -113,6 +114,11 @@ class Prepared:
     def of_all_rows(self, values: np.ndarray) -> np.ndarray:
         """Values of distinct nodes at every row of X."""
         return values if self.distinct is None else values[self.distinct.inverse]
+
+
+def _numbers(graph: Graph) -> np.ndarray:
+    """By what dropout knows other nodes: their numbers among those of all ranks."""
+    return graph.start + np.arange(graph.n_nodes)
 
 
 def _keys(nodes: Nodes, extra: np.ndarray | None) -> np.ndarray:

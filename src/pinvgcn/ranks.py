@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from pinvgcn.group import ALONE, Group
+from pinvgcn.pool import in_pool
+
 KNOTS = 512  # values that are kept of a column
 
 
@@ -22,15 +25,17 @@ class Ranks:
     scores: np.ndarray  # (q, f)
 
     @classmethod
-    def of(cls, columns: np.ndarray) -> Ranks:
-        """From the training rows (n, f)."""
-        found = [_knots(column) for column in columns.T]
+    def of(cls, columns: np.ndarray, group: Group = ALONE) -> Ranks:
+        """From the training rows (n, f) of all ranks; of more than 262,144, from a pool of them."""
+        start, total = group.offset(len(columns))
+        pool = group.rows(columns[in_pool(start, len(columns), total)])
+        found = [_knots(column) for column in pool.T]
         longest = max(len(values) for values, _ in found)
         knots, scores = (
             np.stack([np.pad(pair[i], (0, longest - len(pair[i])), mode="edge") for pair in found], axis=1)
             for i in (0, 1)
         )
-        return cls(knots, scores)
+        return cls(group.first(knots), group.first(scores))
 
     def __call__(self, columns: np.ndarray) -> np.ndarray:
         """The scores of any rows: (m, f)."""

@@ -16,6 +16,7 @@ from pinvgcn.graphs.distinct import pooled, row_hashes
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.parallel import ranges, share_out
+from pinvgcn.pool import rows_of_all
 from pinvgcn.row_labels import RowLabels
 
 LIKE_ROWS = 5  # a step goes to one of so many
@@ -141,6 +142,10 @@ class Near:
 
     def __getitem__(self, some: np.ndarray) -> Near:
         return replace(self, rows=self.rows[some])
+
+    def of_all(self, group: Group) -> Near:
+        """Of the rows of all ranks, of which each has a few."""
+        return replace(self, rows=rows_of_all(self.rows, group))
 
     def weights(self) -> sp.csr_array:
         """All of them: for a few rows."""

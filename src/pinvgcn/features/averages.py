@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from pinvgcn.checks import as_matrix, as_points, check_count, check_rows
 from pinvgcn.errors import DataError
 from pinvgcn.features.neighbours import Places, distinct
+from pinvgcn.parallel import cores
 
 CHUNK = 2048  # points that a thread takes at a time
 
@@ -55,6 +55,6 @@ def average_and_reach(
             if size == k:
                 reach[start + rows] = r[:, 0]
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(cores()) as threads:
         list(threads.map(fill, range(0, len(here), CHUNK)))  # the list raises what a thread raised
     return result, reach

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +14,7 @@ from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import columns as in_plan
 from pinvgcn.features import shapes as in_space
 from pinvgcn.features.neighbours import distinct
+from pinvgcn.parallel import cores
 
 CHUNK = 2048  # points that a thread takes at a time
 FARTHEST = 1e100  # coordinates whose squares are still numbers
@@ -94,7 +94,7 @@ def geometry_and_reach(
         found = [part(where[chunk], far[chunk]) for part, far in zip(parts, reach, strict=False)]
         np.concatenate(found, axis=1, out=X[chunk])
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(cores()) as threads:
         list(threads.map(fill, range(0, len(where), CHUNK)))  # the list raises what a thread raised
     if not neighbours:
         reach = reach[::-1]

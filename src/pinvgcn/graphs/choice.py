@@ -12,12 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
+from pinvgcn.errors import ParameterError
 from pinvgcn.graphs.base import DENSE_NODES
 from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
 from pinvgcn.spectra.certificate import ALL_ROWS
 from pinvgcn.spectra.feature_map import MOST_BY_QR, MOST_FEATURES
 
 MOST_NODES = 20_000  # of the dense solver: its matrices take 4 × 8 n² bytes
+MOST_GATHERED = 3_000  # nodes of several ranks that each of them may have whole
 MOST_MODES = 400_000  # of the Fourier solver: its grid of frequencies has eight times as many places
 FEW_MODES = 10_000  # a small problem even where it is larger than the graph
 MOST_PAIRS = 40_000_000  # of the cut-off solver: its sparse matrix takes 12 bytes a pair
@@ -58,17 +60,23 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Problem:
-    """All that the costs depend on."""
+    """All that the costs depend on. Of nodes that several ranks share out it is their number that counts."""
 
     points: np.ndarray
     box: Box
     sigma: float
     rank: int
     precision: float  # that the residuals ask of the kernel
+    ranks: int = 1
+    total: int = 0  # the nodes of all ranks
 
     @property
     def n(self) -> int:
-        return len(self.points)
+        return self.total if self.ranks > 1 else len(self.points)
+
+    @property
+    def _apart(self) -> str:
+        return f"its nodes are shared out over {self.ranks} processes"
 
     @cached_property
     def fourier_precision(self) -> float:
@@ -122,12 +130,15 @@ class Problem:
         return TRANSFORM * places * math.log2(places)
 
     def estimates(self) -> list[Estimate]:
-        """Every solver's estimate."""
-        return [self.dense(), self.taylor(), self.fourier(), self.cutoff(), self.krylov()]
+        """Every solver's estimate; only those that sum over nodes take nodes of several ranks."""
+        shared = [self.dense(), self.taylor(), self.fourier()]
+        return shared if self.ranks > 1 else [*shared, self.cutoff(), self.krylov()]
 
     def dense(self) -> Estimate:
-        if self.n > MOST_NODES:
-            return Estimate("dense", math.inf, f"{self.n:,} nodes, more than {MOST_NODES:,}")
+        most = MOST_NODES if self.ranks == 1 else MOST_GATHERED
+        if self.n > most:
+            where = "" if self.ranks == 1 else f", and {self._apart}"
+            return Estimate("dense", math.inf, f"{self.n:,} nodes, more than {most:,}{where}")
         return Estimate("dense", DENSE * self.n**3, f"{self.n:,} nodes")
 
     def taylor(self) -> Estimate:
@@ -154,6 +165,8 @@ class Problem:
         return Estimate("fourier", small + (self.rank / 2 + 4) * self.spread, f"{self.modes:,.0f} modes")
 
     def cutoff(self) -> Estimate:
+        if self.ranks > 1:
+            return Estimate("cutoff", math.inf, self._apart)
         pairs = CutoffKernel.count_pairs(self.points, self.sigma, CUTOFF_PRECISION)
         if pairs > MOST_PAIRS:
             return Estimate("cutoff", math.inf, f"sigma={self.sigma:g} joins more than {MOST_PAIRS:,} pairs")
@@ -164,6 +177,8 @@ class Problem:
         return Estimate("cutoff", PAIR * pairs + iteration, f"{pairs:,.0f} pairs")
 
     def krylov(self) -> Estimate:
+        if self.ranks > 1:
+            return Estimate("krylov", math.inf, self._apart)
         own = self.n * self.orthogonalise
         if self.by_transforms:
             return Estimate("krylov", own + self._transforms, f"non-uniform FFTs of {self.modes:,.0f} modes")
@@ -195,27 +210,33 @@ class Problem:
         return self.fourier_kernel() if self.by_transforms else ExactKernel(self.points, self.sigma)
 
 
-def cheapest_kernel(points: np.ndarray, box: Box, sigma: float) -> Kernel:
-    """The kernel whose product with one vector costs least, precise to nine digits where that fits."""
-    n = len(points)
+def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 1, total: int = 0) -> Kernel:
+    """The kernel whose product with one vector costs least, precise to nine digits where that fits.
+
+    With several ``ranks``, ``points`` are those of one of them and one of the two series is taken.
+    """
+    n = len(points) if ranks == 1 else total
     fine = TaylorKernel.size(box, sigma, FINEST)
     series = FINEST if fine * n <= LITTLE else TAYLOR_PRECISION
     taylor = TaylorKernel.size(box, sigma, series)
-    pairs = CutoffKernel.count_pairs(points, sigma, CUTOFF_PRECISION)
     costs = {
         "taylor": 2 * FEATURE * n * taylor if taylor <= MOST_FEATURES else math.inf,
-        "cutoff": PAIR * pairs if pairs <= MOST_PAIRS else math.inf,
-        "exact": WEIGHT * n**2,
         "fourier": math.inf,
     }
+    if ranks == 1:
+        pairs = CutoffKernel.count_pairs(points, sigma, CUTOFF_PRECISION)
+        costs["cutoff"] = PAIR * pairs if pairs <= MOST_PAIRS else math.inf
+        costs["exact"] = WEIGHT * n**2
     precision = FINEST
     if box.dimension <= 3:
         for asked in (PRODUCT, WORST):
-            problem = Problem(points, box, sigma, 1, asked)
+            problem = Problem(points, box, sigma, 1, asked, ranks, total)
             if problem.modes <= 2 * MOST_MODES:
                 costs["fourier"], precision = 2 * problem.spread, problem.fourier_precision
                 break
     best = min(costs, key=lambda kind: costs[kind])
+    if costs[best] == math.inf:
+        raise _too_small(sigma, ranks)
     if best == "taylor":
         return TaylorKernel(box, sigma, series)
     if best == "fourier":
@@ -229,8 +250,18 @@ def choose(problem: Problem) -> tuple[str, str]:
         return "dense", f"up to {DENSE_NODES:,} nodes the whole matrix is quick and exact"
     estimates = sorted(problem.estimates(), key=lambda estimate: estimate.seconds)
     best = estimates[0]
+    if not best.accepted:
+        raise _too_small(problem.sigma, problem.ranks)
     others = "; ".join(str(estimate) for estimate in estimates[1:])
     return best.solver, f"{best}; {others}"
+
+
+def _too_small(sigma: float, ranks: int) -> ParameterError:
+    """Neither series is short enough."""
+    return ParameterError(
+        f"sigma must be larger for points that {ranks} processes share out: a series for all pairs would be "
+        f"too long. Got {sigma:g} instead; use a larger sigma, fewer dimensions, or one process."
+    )
 
 
 def refusal(problem: Problem, solver: str) -> str | None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from pandas.util import hash_array
 
 from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import MOST
+from pinvgcn.pool import MOST, rows_of_all
 
 
 class Distinct(NamedTuple):
@@ -82,7 +82,7 @@ def pooled(
     np.add.at(summed, by_hash[np.searchsorted(everywhere[by_hash], hashes[mine])], counts[mine])
     share = float(smallest[-1]) / 2.0**64 if len(smallest) else 0.0
     number = float(len(smallest)) if complete else (most - 1) / share
-    return Pool(_gathered(rows[first], group), group.sum(summed), everywhere, complete, number)
+    return Pool(rows_of_all(rows[first], group), group.sum(summed), everywhere, complete, number)
 
 
 def _smallest(own: np.ndarray, all_own: bool, most: int, group: Group) -> tuple[np.ndarray, bool]:
@@ -100,19 +100,6 @@ def _smallest(own: np.ndarray, all_own: bool, most: int, group: Group) -> tuple[
             rest = group.sum(int(not all_own) + len(own) - end)
             return found[:most], len(found) <= most and rest == 0
         low, width = high, 2 * width
-
-
-def _gathered(rows: Any, group: Group) -> Any:
-    """Rows of all ranks, sparse or not."""
-    if group.alone:
-        return rows
-    if not sp.issparse(rows):
-        return group.rows(rows)
-    A = sp.csr_array(rows)
-    lengths = group.rows(np.diff(A.indptr).astype(np.int64))
-    indices, data = group.rows(A.indices.astype(np.int64)), group.rows(A.data)
-    starts = np.append(0, np.cumsum(lengths))
-    return sp.csr_array((data, indices, starts), shape=(len(lengths), A.shape[1]))
 
 
 def _of_values(A: sp.csr_array) -> sp.csr_array:

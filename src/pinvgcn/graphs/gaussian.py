@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from scipy.spatial import cKDTree
 
-from pinvgcn.checks import as_points, check_choice, check_non_negative, check_positive
+from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
 from pinvgcn.graphs.base import (
     Graph,
@@ -23,8 +23,11 @@ from pinvgcn.graphs.base import (
     warn_if_inaccurate,
     warn_if_short,
 )
-from pinvgcn.graphs.choice import Problem, cheapest_kernel, choose, refusal
+from pinvgcn.graphs.choice import MOST_GATHERED, Problem, cheapest_kernel, choose, refusal
+from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
+from pinvgcn.pool import in_pool
+from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
     cutoff_spectrum,
@@ -42,6 +45,7 @@ LARGEST = 1e150  # a coordinate whose square is still a number
 SIGMA_PER_RADIUS = 5.0  # see ``automatic_sigma``
 SLOW = 20.0  # seconds that are announced
 ASKED_FOR = "asked for"
+FEW = 1_000  # isolated points whose neighbours are looked for
 
 
 class GaussianGraph(Graph):
@@ -57,15 +61,30 @@ class GaussianGraph(Graph):
     loops : float
         The weight that joins each point to itself. 0 is the paper's choice; with 1 the
         eigenvectors are smooth functions of position at every index.
+    process_group : torch.distributed group, optional
+        The processes that share out the points, each with its own ``points``, maybe none, and with the same
+        settings. All of them must call ``degrees``, ``spectrum`` and products, in one order; what these
+        return are the rows of the points of this one.
     """
 
-    def __init__(self, points: Any, sigma: float | str = "auto", *, loops: float = 0.0) -> None:
-        self.points = as_points(points).copy()  # what the graph was made from, whatever happens to the array
-        if len(self.points) < 2:
+    def __init__(
+        self,
+        points: Any,
+        sigma: float | str = "auto",
+        *,
+        loops: float = 0.0,
+        process_group: Any = None,
+    ) -> None:
+        self.group = Group.of(process_group)
+        # a copy: what the graph was made from, whatever happens to the array
+        self.points = as_shared_matrix(points, "points", self.group).copy()
+        self.n_nodes = len(self.points)
+        self.start, self._total = self.group.offset(self.n_nodes)
+        if self.n_total < 2:
             raise DataError(
-                f"A graph needs at least 2 points. Got n_samples={len(self.points)} (1 sample) instead."
+                f"A graph needs at least 2 points. Got n_samples={self.n_total} (1 sample) instead."
             )
-        largest = float(np.abs(self.points).max())
+        largest = self.group.largest(float(np.abs(self.points).max(initial=0)))
         if largest > LARGEST:
             raise DataError(
                 f"points must be smaller than {LARGEST:g}, for their distances to be numbers. "
@@ -74,7 +93,7 @@ class GaussianGraph(Graph):
         if isinstance(sigma, str):
             if sigma != "auto":
                 raise ParameterError(f"sigma must be a positive number or 'auto'. Got {sigma!r} instead.")
-            self.sigma = automatic_sigma(self.points)
+            self.sigma = automatic_sigma(self.points, self.group)
         else:
             self.sigma = check_positive("sigma", sigma)
             if not 1 / WIDEST <= self.sigma <= WIDEST:
@@ -83,62 +102,83 @@ class GaussianGraph(Graph):
                     f"Got {self.sigma:g} instead."
                 )
         self.loops = check_non_negative("loops", loops)
-        self.n_nodes = len(self.points)
+        settings = self.group.values({"sigma": self.sigma, "loops": self.loops})
+        if any(other != settings[0] for other in settings):
+            raise ParameterError(f"sigma and loops must be the same on all ranks. Got {settings} instead.")
+
+    @property
+    def n_total(self) -> int:
+        """The points of all ranks."""
+        return self._total
 
     def __repr__(self) -> str:
         n, d = self.points.shape
-        return f"GaussianGraph({n} points in {d} dimensions, sigma={self.sigma:.6g}, loops={self.loops:g})"
+        some = f"{n} points" if self.group.alone else f"{n} of {self.n_total} points"
+        return f"GaussianGraph({some} in {d} dimensions, sigma={self.sigma:.6g}, loops={self.loops:g})"
 
     @cached_property
     def _box(self) -> Box:
-        return Box.around(self.points)
+        return Box.around(self.points, self.group)
 
     @cached_property
     def kernel(self) -> Kernel:
         """The map that stands for all pairs, the one whose products cost least."""
-        return cheapest_kernel(self.points, self._box, self.sigma)
+        if self.n_total <= MOST_GATHERED or self.group.alone:
+            return cheapest_kernel(self.group.rows(self.points), self._box, self.sigma)
+        ranks, total = self.group.size, self.n_total
+        return cheapest_kernel(self.points, self._box, self.sigma, ranks=ranks, total=total)
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """d_i = Σ_j A_ij: (n,)."""
         degrees, floor = self._sums()
-        if not (degrees > floor).all():
-            check_no_isolated(degrees, floor, self._how_to_connect(~(degrees > floor)))
+        if self.group.sum(int((~(degrees > floor)).sum())):
+            advice = self._how_to_connect(~(degrees > floor))
+            check_no_isolated(degrees, floor, advice, group=self.group, start=self.start)
         return degrees
 
     @cached_property
     def _ones(self) -> np.ndarray:
         """Σ_j φ(x_j)"""
-        return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)))
+        return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)), self.group)
 
     def _sums(self) -> tuple[np.ndarray, float]:
         """Σ_j A_ij, and the size at which that cannot be told from 0."""
         sums = self.kernel.evaluate(self.points, self._ones, 1)[:, 0]
-        return sums - (1 - self.loops), degree_floor(self.n_nodes, self.kernel.precision)
+        return sums - (1 - self.loops), degree_floor(self.n_total, self.kernel.precision)
 
     def _how_to_connect(self, alone: np.ndarray) -> str:
         """The advice for points that nothing reaches: a σ that was seen to reach them.
 
         The search begins where the weight to the next point is 1 %.
         """
-        distances = np.asarray(cKDTree(self.points).query(self.points[alone], k=2)[0])
-        needed = max(distances[:, 1].max() / np.sqrt(-np.log(0.01)), self.sigma)
+        needed = max(self._to_next(self.points[alone]) / np.sqrt(-np.log(0.01)), self.sigma)
         reached = False
         while not reached and needed < np.inf:
             needed = float(f"{1.1 * needed:.3g}")
-            other = GaussianGraph(self.points, needed, loops=self.loops)
+            other = GaussianGraph(self.points, needed, loops=self.loops, process_group=self.group)
             degrees, floor = other._sums()
-            reached = bool((degrees > floor).all())
+            reached = not self.group.sum(int((~(degrees > floor)).sum()))
         return (
             f"no weight to any other point can be told from 0 at sigma={self.sigma:g}. "
             f"Use sigma={needed:g} or more, remove outliers, or set loops=1"
         )
 
+    def _to_next(self, points: np.ndarray) -> float:
+        """The largest distance from one of these points to its nearest other, of some on each rank."""
+        some = points if self.group.alone else self.group.rows(points[: FEW // self.group.size + 1])
+        distances = np.full((len(some), 2), np.inf)
+        if self.n_nodes:
+            distances[:] = cKDTree(self.points).query(some, k=2)[0]
+        both = np.hstack(self.group.parts(distances))  # on each rank the two nearest, among all itself
+        return float(np.sort(both, axis=1)[:, 1].max())
+
     def _operator(self, kernel: Kernel) -> KernelOperator:
         same = type(kernel) is type(self.kernel) and kernel.precision == self.kernel.precision
         ones = self._ones if same else None
         error = self.kernel.value_error
-        operator = KernelOperator(kernel, self.points, self.degrees, 1 - self.loops, ones, error)
+        missing = 1 - self.loops
+        operator = KernelOperator(kernel, self.points, self.degrees, missing, ones, error, self.group)
         if kernel.precision < self.kernel.precision and isinstance(kernel, TaylorKernel):
             # small 1 − λ need degrees as exact as the kernel that they are found with
             return operator.by(kernel)
@@ -177,7 +217,7 @@ class GaussianGraph(Graph):
         """
         check_choice("solver", solver, SOLVERS)
         goal = check_positive("tolerance", tolerance) if tolerance is not None else self._tolerance
-        wanted = resolve_rank(rank, 60, self.n_nodes - 1)
+        wanted = resolve_rank(rank, 60, self.n_total - 1)
         self.degrees  # noqa: B018 - isolated points are named before anything is solved
         problem = self._problem(wanted, goal)
         if solver == "auto":
@@ -202,20 +242,21 @@ class GaussianGraph(Graph):
             advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
             warn_if_inaccurate(goal, spectrum, advice)
         pieces = spectrum.components
-        where = f"{self.n_nodes} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
-        if spectrum.rank + pieces == self.n_nodes:
+        where = f"{self.n_total} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
+        if spectrum.rank + pieces == self.n_total:
             return warn_if_short(rank, spectrum, f"{where} have no more")
         why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
         return warn_if_short(rank, spectrum, why)
 
     @property
     def _tolerance(self) -> float:
-        return 1e-6 if self.n_nodes <= SMALL else 1e-3
+        return 1e-6 if self.n_total <= SMALL else 1e-3
 
     def _problem(self, rank: int, tolerance: float) -> Problem:
         # the kernel's error at a node is at most n ε beside its degree
-        precision = min(1e-3 * tolerance, 1e-3 * float(self.degrees.min()) / self.n_nodes)
-        return Problem(self.points, self._box, self.sigma, rank, max(precision, 1e-13))
+        least = self.group.smallest(float(self.degrees.min(initial=np.inf)))
+        precision = max(min(1e-3 * tolerance, 1e-3 * least / self.n_total), 1e-13)
+        return Problem(self.points, self._box, self.sigma, rank, precision, self.group.size, self.n_total)
 
     def _solver(
         self, solver: str, problem: Problem, tolerance: float, random_state: int
@@ -223,7 +264,8 @@ class GaussianGraph(Graph):
         """rank ↦ spectrum"""
         kernel: Kernel
         if solver == "dense":
-            return partial(dense_spectrum, self._operator(ExactKernel(self.points, self.sigma)))
+            exact = ExactKernel(self.group.rows(self.points), self.sigma)
+            return partial(dense_spectrum, self._operator(exact))
         if solver == "taylor":
             find, kernel = taylor_spectrum, problem.taylor_kernel()
         elif solver == "fourier":
@@ -262,7 +304,7 @@ class GaussianGraph(Graph):
         while spectrum.rank != wanted:
             extra = spectrum.null_vectors.shape[1] - 1
             # once one λ > 0 was seen all null vectors are known, else there may be as many again
-            ask = min(wanted + extra * (1 if spectrum.rank else 2), self.n_nodes - 1)
+            ask = min(wanted + extra * (1 if spectrum.rank else 2), self.n_total - 1)
             no_more = spectrum.rank < wanted and spectrum.rank + extra < asked
             if no_more or ask == asked:
                 break
@@ -270,13 +312,15 @@ class GaussianGraph(Graph):
         return spectrum
 
 
-def automatic_sigma(points: np.ndarray) -> float:
+def automatic_sigma(points: np.ndarray, group: Group = ALONE) -> float:
     """σ = 5 × the median distance from the median point.
 
     Wide enough that every part of a scene is joined to every other, as the paper recommends, and
     not moved by outliers. Where more than half of the points coincide, the mean distance takes
-    the median's place; where all do, 1.
+    the median's place; where all do, 1. Of more than 262,144 points, of all ranks, a pool counts.
     """
+    start, total = group.offset(len(points))
+    points = group.rows(points[in_pool(start, len(points), total)])
     distances = np.linalg.norm(points - np.median(points, axis=0), axis=1)
     radius = float(np.median(distances)) or float(distances.mean())
-    return SIGMA_PER_RADIUS * radius if radius > 0 else 1.0
+    return float(group.first(np.array([SIGMA_PER_RADIUS * radius if radius > 0 else 1.0]))[0])

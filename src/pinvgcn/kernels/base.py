@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pinvgcn.group import ALONE, Group
+
 Finish = Callable[[slice, np.ndarray], None]
 ROUNDING = 1e-14  # of one kernel value, with the digits that sums of many lose
 
@@ -41,8 +43,8 @@ class Kernel(ABC):
         """The number of coordinates of a point."""
 
     @abstractmethod
-    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """c = Σ_j φ(x_j) w_j for the columns of ``weights`` (n, q)."""
+    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+        """c = Σ_j φ(x_j) w_j for the columns of ``weights`` (n, q), over the points of all ranks."""
 
     @abstractmethod
     def evaluate(
@@ -58,9 +60,9 @@ class Kernel(ABC):
         """Which points lie where the map represents the kernel: (m,) of booleans."""
         return np.ones(len(points), dtype=bool)
 
-    def product(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def product(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
         """G w with G_ij = k(x_i, x_j), the diagonal (ones) included: (n, q)."""
-        return self.evaluate(points, self.gather(points, weights), weights.shape[1])
+        return self.evaluate(points, self.gather(points, weights, group), weights.shape[1])
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

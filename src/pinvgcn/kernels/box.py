@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.errors import ModelFileError
+from pinvgcn.group import ALONE, Group
 
 
 @dataclass(frozen=True)
@@ -22,18 +23,24 @@ class Box:
     half: np.ndarray  # h: (d,)
 
     @classmethod
-    def around(cls, points: np.ndarray) -> Box:
-        """The box of these points (n, d)."""
+    def around(cls, points: np.ndarray, group: Group = ALONE) -> Box:
+        """The box of the points (n, d) of all ranks."""
+
+        def ends(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            low, high = rows.min(axis=1, initial=np.inf), rows.max(axis=1, initial=-np.inf)
+            return group.smallest(low), group.largest(high)
+
         moved = np.ascontiguousarray(points.T)  # one row an axis
-        middle = (moved.min(axis=1) + moved.max(axis=1)) / 2
+        low, high = ends(moved)
+        middle = (low + high) / 2
         size = np.abs(middle).max()
         moved = moved - middle[:, None]  # before any square: map coordinates have offsets of 10⁶ and more
-        unit = np.abs(moved).max() or 1.0
+        unit = group.largest(float(np.abs(moved).max(initial=0))) or 1.0
         centred = moved / unit
-        centred -= centred.mean(axis=1, keepdims=True)
-        _, axes = np.linalg.eigh(centred @ centred.T)
-        turned = axes.T @ moved
-        low, high = turned.min(axis=1), turned.max(axis=1)
+        centred -= group.sum(centred.sum(axis=1, keepdims=True)) / group.sum(len(points))
+        _, axes = np.linalg.eigh(group.sum(centred @ centred.T))
+        axes = group.first(axes)
+        low, high = ends(axes.T @ moved)
         half = (high - low) / 2
         # what is flat has the thickness of its rounding
         half[half <= 1e-13 * (size + unit)] = 0

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, Kernel
 from pinvgcn.parallel import ranges
 
@@ -62,8 +63,9 @@ class CutoffKernel(Kernel):
         rows.sort_indices()
         return rows
 
-    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        assert len(points) == len(self.sources), "a cut-off kernel gathers over its own sources only"
+    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+        weights = group.rows(weights)
+        assert len(weights) == len(self.sources), "a cut-off kernel gathers over its own sources only"
         return weights
 
     def evaluate(

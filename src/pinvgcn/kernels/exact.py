@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, Kernel
 from pinvgcn.parallel import for_all, ranges
 
@@ -27,15 +28,16 @@ class ExactKernel(Kernel):
         self.sigma = sigma
         self.precision = 1e-15
         # centred before anything is scaled: map coordinates have offsets of 10⁶
-        self._centre = sources.mean(axis=0)
+        self._centre = sources.mean(axis=0) if len(sources) else np.zeros(sources.shape[1])
         self._scaled = (sources - self._centre) / sigma
 
     @property
     def dimension(self) -> int:
         return int(self.sources.shape[1])
 
-    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        assert len(points) == len(self.sources), "an exact kernel gathers over its own sources only"
+    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+        weights = group.rows(weights)
+        assert len(weights) == len(self.sources), "an exact kernel gathers over its own sources only"
         return weights
 
     def evaluate(

@@ -10,6 +10,7 @@ from typing import Any
 import finufft
 import numpy as np
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, Kernel
 from pinvgcn.kernels.box import Box
 from pinvgcn.kernels.convolution import FourierGram
@@ -110,13 +111,13 @@ class FourierKernel(Kernel):
         values: np.ndarray = plan.execute(np.ascontiguousarray(given))
         return values.reshape(len(given), *(shape if kind == 1 else (len(points),)))
 
-    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
         """b_k Σ_j e^{−2πi k·x_j/P} (w_{j,2q} + i w_{j,2q+1}): (⌈q/2⌉, modes…).
 
         Two real columns travel as one complex one; b is symmetric in k, so that evaluation gives the
         first as real and the second as imaginary part.
         """
-        return self._sums(points, weights, self._weights.shape) * self._weights
+        return group.sum(self._sums(points, weights, self._weights.shape) * self._weights)
 
     def without_weights(self, gathered: np.ndarray) -> np.ndarray:
         """Σ_j e^{−2πi k·x_j/P} w_j from what ``gather`` gives."""
@@ -152,14 +153,14 @@ class FourierKernel(Kernel):
             for_all(lambda rows: finish(rows, result[rows]), ranges(len(points), CHUNK // 8))
         return result
 
-    def gram(self, points: np.ndarray, weights: np.ndarray) -> FourierGram:
+    def gram(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> FourierGram:
         """Σ_j w_j φ(x_j) φ(x_j)ᵀ in the real features √b_k (cos + sin)(2π k·x/P), M × M, by its products.
 
         Its entries are √b_k √b_l t_{k−l} with t_m = Σ_j w_j e^{−2πi m·x_j/P}: one type-1 transform of
-        doubled size.
+        doubled size, summed over the points of all ranks.
         """
         symbol = self._sums(points, weights[:, None], tuple(4 * self.largest_modes + 1))[0]
-        return FourierGram(symbol, np.sqrt(self._weights), self._matters)
+        return FourierGram(group.sum(symbol), np.sqrt(self._weights), self._matters)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"sigma": self.sigma, "precision": self.precision}, self.box.state()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels.base import ROUNDING, Finish, Kernel
 from pinvgcn.kernels.box import Box
 from pinvgcn.parallel import for_all, ranges, share_out
@@ -120,7 +121,7 @@ class TaylorKernel(Kernel):
         rows = self.n_features if columns > 1 else len(self._others) + len(self._counts)
         return ranges(n, max(256, CHUNK_ENTRIES // rows))
 
-    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
         """Σ_j φ(x_j) w_j: (M, q). One column needs few features: c_{α'a} = Σ_j F_α'(x_j) w_j L_a(x_j)."""
         single = weights.shape[1] == 1
 
@@ -131,8 +132,9 @@ class TaylorKernel(Kernel):
             last *= weights[rows, 0]
             return last @ first.T
 
-        result = sum(share_out(work, self.chunks(len(points), weights.shape[1])), np.zeros(()))
-        return result[self._used][:, None] if single else result
+        none = np.zeros(self._used.shape if single else (self.n_features, weights.shape[1]))
+        result = sum(share_out(work, self.chunks(len(points), weights.shape[1])), none)
+        return group.sum(result[self._used][:, None] if single else result)
 
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
@@ -154,8 +156,8 @@ class TaylorKernel(Kernel):
         for_all(work, self.chunks(len(points), columns))
         return result
 
-    def gram(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Σ_j w_j φ(x_j) φ(x_j)ᵀ for weights w ≥ 0: (M, M)."""
+    def gram(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+        """Σ_j w_j φ(x_j) φ(x_j)ᵀ for weights w ≥ 0, over the points of all ranks: (M, M)."""
         scale = np.sqrt(weights)
 
         def work(rows: slice) -> np.ndarray:
@@ -165,7 +167,7 @@ class TaylorKernel(Kernel):
         result = np.zeros((self.n_features, self.n_features))
         for part in share_out(work, self.chunks(len(points))):
             result += part
-        return result
+        return group.sum(result)
 
     def inside(self, points: np.ndarray) -> np.ndarray:
         # the error is at most √(t(x) · precision), the largest value that of the nearest place in the box

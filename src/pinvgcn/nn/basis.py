@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pinvgcn.group import ALONE, Group
+from pinvgcn.pool import rows_of_all
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 SPARSE_COST = 3  # what an entry of a sparse product costs, in entries of a dense one
@@ -25,13 +27,14 @@ class Basis:
     Z: np.ndarray | None = None  # (q, k + r)
 
     @classmethod
-    def of(cls, spectrum: Spectrum, incidence: Any = None) -> Basis:
-        """V of all nodes, factored where there is an incidence matrix and that pays."""
-        width = spectrum.null_vectors.shape[1] + spectrum.rank
-        if incidence is not None and SPARSE_COST * incidence.nnz <= incidence.shape[0] * width:
-            extension = spectrum.extension
-            assert isinstance(extension, IncidenceExtension)
-            return cls(extension.factor(incidence), extension.coefficients)
+    def of(cls, spectrum: Spectrum, incidence: Any = None, *, group: Group = ALONE) -> Basis:
+        """V of this rank's nodes, factored where there is an incidence matrix and that pays for all ranks."""
+        if incidence is not None:
+            entries, rows = group.sum(np.array([incidence.nnz, incidence.shape[0]])).tolist()
+            if SPARSE_COST * entries <= rows * (spectrum.components + spectrum.rank):
+                extension = spectrum.extension
+                assert isinstance(extension, IncidenceExtension)
+                return cls(extension.factor(incidence), extension.coefficients)
         return cls(spectrum.basis)
 
     @property
@@ -44,6 +47,10 @@ class Basis:
 
     def __getitem__(self, rows: Any) -> Basis:
         return Basis(self.F[rows], self.Z)
+
+    def of_all(self, group: Group) -> Basis:
+        """The rows of all ranks, of which each has a few."""
+        return Basis(rows_of_all(self.F, group), self.Z)
 
     def __matmul__(self, M: np.ndarray) -> np.ndarray:
         """V M"""

@@ -22,6 +22,8 @@ class FastNetwork:
 
     A hidden layer passes on its sum over nodes C = VᵀH, and its values at the rows that are asked for; the
     last layer is computed there alone. What has no row a node is left to PyTorch's own differentiation.
+    Where ranks share out the nodes, each has the rows that are its own, and gradients of what it adds to the
+    loss of all.
 
     Parameters
     ----------
@@ -64,6 +66,7 @@ class FastNetwork:
             nodes = self.rows, self._bounds, problem.ids
             plan = _Plan(inputs, problem.weighted, *nodes, p, start, dropped, self.run, out)
             H, sums, at_rows = _Hidden.apply(plan, H, direct, layers[depth - 1].bias, *thetas)
+            sums = problem.group.total(sums)
             inputs, thetas = (problem.F,), [problem.spread(layers[depth].spectral(problem.gather(sums)))]
             direct = layers[depth].direct()
         return scores + self._F @ thetas[0] + at_rows @ direct

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.conv import PinvConv
 from pinvgcn.nn.curve import along_curve
@@ -26,7 +27,8 @@ class Problem:
     The first layer is Y = Σ_j A_j Θ_j + b with constant A_j and small Θ_j, in the cheaper of two forms: all
     products 𝒦^(k)X side by side, (n, K N₀), times the weights; or F and X themselves times what 2.3 of
     docs/maths.md has for them, which are one where X = ρF, as in a table whose rows all have the same degree.
-    A node with weight ω counts ω times in sums over nodes.
+    A node with weight ω counts ω times in sums over nodes. The nodes are those of this rank of a ``group``,
+    whose sums are over the nodes of all.
     """
 
     F: Rows  # (n, q)
@@ -38,6 +40,7 @@ class Problem:
     ids: Tensor  # (n,) the nodes' numbers, by which dropout knows them
     weights: Tensor | None  # ω: (n,)
     places: np.ndarray | None = None  # (n, d), near each other where nodes are alike
+    group: Group = ALONE
 
     @classmethod
     def of(
@@ -50,6 +53,7 @@ class Problem:
         weights: np.ndarray | None = None,
         ids: np.ndarray | None = None,
         places: np.ndarray | None = None,
+        group: Group = ALONE,
     ) -> Problem:
         """Prepare features X (n, N₀), dense or sparse, for training with tensors ``like`` this one.
 
@@ -66,7 +70,7 @@ class Problem:
         omega = None if weights is None else torch.from_numpy(weights).to(like)
         numbers = torch.from_numpy(np.arange(len(basis)) if ids is None else ids).to(like.device)
         counted = X if weights is None else sp.diags_array(weights) @ X
-        C = basis.adjoint(counted)
+        C = group.sum(basis.adjoint(counted))
         first: tuple[Rows, ...]
         ratio = None
         in_products = not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]
@@ -74,7 +78,7 @@ class Problem:
             parts = zip(filter_basis.gains, filter_basis.high, strict=True)
             first = (rows(np.hstack([basis @ (gain[:, None] * C) + high * X for gain, high in parts])),)
         else:
-            ratio = _ratio(X, basis.F)
+            ratio = _common(_ratio(X, basis.F), X, group)
             first = (F, rows(X)) if ratio is None else (F,)
         return cls(
             F,
@@ -86,6 +90,7 @@ class Problem:
             numbers,
             omega,
             places,
+            group,
         )
 
     def __len__(self) -> int:
@@ -133,3 +138,13 @@ def _ratio(X: Any, F: Any) -> float | None:
     same = np.array_equal(X.indptr, F.indptr) and np.array_equal(X.indices, F.indices)
     ratios = X.data / F.data if same else np.zeros(1)
     return float(ratios[0]) if same and np.allclose(ratios, ratios[0], rtol=1e-14, atol=0) else None
+
+
+def _common(ratio: float | None, X: Any, group: Group) -> float | None:
+    """The ratio that all ranks have which have entries."""
+    if group.alone:
+        return ratio
+    unlike = X.shape[0] > 0 and ratio is None
+    low = group.smallest(-np.inf if unlike else np.inf if ratio is None else ratio)
+    high = group.largest(np.inf if unlike else -np.inf if ratio is None else ratio)
+    return low if np.isfinite(low) and np.isclose(low, high, rtol=1e-14, atol=0) else None

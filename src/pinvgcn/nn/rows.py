@@ -13,6 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pinvgcn.group import Group
+from pinvgcn.pool import rows_of_all
+
 CHUNK = 16_384  # nodes at a time: what a product reads and writes stays in the cache
 PIECES = 2  # at least, so that threads have something to share,
 SMALLEST = 4_096  # unless they became so small that starting the work is most of it
@@ -42,6 +45,10 @@ class Rows(ABC):
         """A[nodes]"""
 
     @abstractmethod
+    def of_all(self, group: Group) -> Rows:
+        """The rows of all ranks, of which each has a few."""
+
+    @abstractmethod
     def scaled(self, weights: Tensor) -> Rows:
         """diag(weights) A"""
 
@@ -66,6 +73,10 @@ class DenseRows(Rows):
 
     def take(self, nodes: Tensor) -> DenseRows:
         return DenseRows(self.dense(nodes))
+
+    def of_all(self, group: Group) -> DenseRows:
+        rows = group.rows(self.matrix.cpu().numpy())
+        return DenseRows(torch.from_numpy(rows).to(self.matrix))
 
     def scaled(self, weights: Tensor) -> DenseRows:
         return DenseRows(weights[:, None] * self.matrix)
@@ -121,6 +132,9 @@ class SparseRows(Rows):
 
     def take(self, nodes: Tensor) -> SparseRows:
         return SparseRows(self.matrix[nodes.cpu().numpy()], self._like)
+
+    def of_all(self, group: Group) -> SparseRows:
+        return SparseRows(rows_of_all(self.matrix, group), self._like)
 
     def scaled(self, weights: Tensor) -> SparseRows:
         A = self.matrix

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,7 @@ from torch import Tensor
 
 from pinvgcn.checks import check_count, check_non_negative, check_positive
 from pinvgcn.errors import ParameterError, TrainingError, TrainingWarning
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nn.hidden import FastNetwork, Map
 from pinvgcn.nn.model import PinvGCN
 from pinvgcn.nn.problem import Problem
@@ -54,23 +57,31 @@ class TrainingSettings:
 class Labels:
     """Σ_t w_t (−log p_t[y_t]) / Σ_t w_t over labels t, as −Σ S ∘ log p with a row of S for each such node.
 
-    A node may have several labels, and labels that disagree.
+    A node may have several labels, and labels that disagree. A rank has the nodes that are its own.
     """
 
     nodes: Tensor  # (m,), ascending
-    shares: Tensor  # S: (m, classes), their sum is 1
+    shares: Tensor  # S: (m, classes), their sum over all ranks is 1
 
     @classmethod
-    def of(cls, nodes: Tensor, targets: Tensor, n_classes: int, weights: Tensor | None = None) -> Labels:
-        """From each label's node, class number and weight."""
+    def of(
+        cls,
+        nodes: Tensor,
+        targets: Tensor,
+        n_classes: int,
+        weights: Tensor | None = None,
+        *,
+        group: Group = ALONE,
+    ) -> Labels:
+        """From the node, class number and weight of each label that this rank has."""
         distinct, place = nodes.unique(return_inverse=True)
         counts = torch.ones(len(nodes), dtype=torch.float64, device=nodes.device)
         shares = counts.new_zeros(len(distinct), n_classes)
         shares.index_put_((place, targets), counts if weights is None else weights.double(), accumulate=True)
-        return cls(distinct, shares / shares.sum())
+        return cls(distinct, shares / group.sum(float(shares.sum())))
 
     def loss(self, scores: Tensor) -> Tensor:
-        """The cross entropy."""
+        """The cross entropy: what this rank adds to it."""
         return -(self.shares.to(scores) * torch.log_softmax(scores, dim=1)).sum()
 
 
@@ -87,10 +98,14 @@ def train(
 ) -> list[float]:
     """Minimise the cross entropy at the labelled nodes; the loss of each epoch.
 
+    Where ranks share out the nodes of ``problem``, all call this with one network and their own labels, every
+    epoch visits all nodes, and sums and gradients are those of all: the network stays the same on all.
+
     Parameters
     ----------
     network : PinvGCN
-        Changed in place. An interrupt from the keyboard ends its training early, with a warning.
+        Changed in place. An interrupt from the keyboard ends its training early, with a warning; of ranks,
+        all end after the epoch in which one was interrupted.
     held_out : Labels, optional
         With ``settings.patience``: training stops when the loss here no longer falls, and the weights that
         had the lowest are kept.
@@ -113,40 +128,78 @@ def train(
     best = Best(network, settings.patience)
     losses: list[float] = []
     network.train()
-    with workers(threads, labels.nodes.device) as run:
+    group = problem.group
+    with workers(threads, labels.nodes.device) as run, held_back(group) as interrupted:
         visit = _visits(network, problem, labels.nodes, settings, seed, run)
         check = None if held_out is None else FastNetwork(network, problem, held_out.nodes, run)
         try:
             for epoch in range(settings.epochs):
                 optimizer.zero_grad()
                 loss = labels.loss(visit(epoch)((seed, epoch)))
-                value = float(loss.detach())
+                loss.backward()
+                value, stop = _exchanged(network, loss.detach(), interrupted(), group)
                 if not math.isfinite(value):
                     raise TrainingError(
                         f"The loss became {value} in epoch {epoch + 1} of {settings.epochs}. "
                         f"Lower learning_rate (now {settings.learning_rate:g}) or scale the features."
                     )
-                loss.backward()
                 optimizer.step()
                 losses.append(value)
                 if on_epoch is not None:
                     on_epoch(epoch, value)
                 if check is not None and held_out is not None and epoch % CHECK_EVERY == CHECK_EVERY - 1:
                     with torch.no_grad():
-                        best.see(epoch, float(held_out.loss(check())))
+                        best.see(epoch, group.sum(float(held_out.loss(check()))))
                     if best.is_long_ago(epoch):
                         break
+                if stop:
+                    raise KeyboardInterrupt
         except KeyboardInterrupt:
             if not losses:
                 raise
             warnings.warn(
                 f"Training was interrupted after {len(losses)} of {settings.epochs} epochs: {best}.",
                 TrainingWarning,
-                stacklevel=7,  # the caller of fit
+                stacklevel=8,  # the caller of fit
             )
     best.restore()
+    if not group.alone:  # machines may round differently
+        with torch.no_grad():
+            for weights in network.parameters():
+                weights.copy_(torch.from_numpy(group.first(weights.cpu().numpy())))
     network.eval()
     return losses
+
+
+def _exchanged(network: PinvGCN, loss: Tensor, interrupted: bool, group: Group) -> tuple[float, bool]:
+    """Gradients and the loss, summed over ranks in one message, and whether one of them was interrupted."""
+    told = torch.stack([loss, loss.new_tensor(float(interrupted))])
+    group.sum_([weights.grad for weights in network.parameters() if weights.grad is not None] + [told])
+    return float(told[0]), bool(told[1] > 0)
+
+
+@contextmanager
+def held_back(group: Group) -> Iterator[Callable[[], bool]]:
+    """Interrupts from the keyboard, of which this rank tells the others before all stop.
+
+    One that came while others wait for this rank would leave them waiting. A second one is not held back.
+    Alone, an interrupt comes where it comes.
+    """
+    if group.alone or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    came = threading.Event()
+    before = signal.getsignal(signal.SIGINT) or signal.default_int_handler
+
+    def note(number: int, frame: object) -> None:
+        came.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield came.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _visits(
@@ -154,7 +207,7 @@ def _visits(
 ) -> Callable[[int], FastNetwork]:
     """The network at the labelled nodes, for each epoch on the nodes that it visits."""
     size = resolve_sample(settings.nodes_per_epoch, len(problem) - len(labelled))
-    if size is None:
+    if size is None or not problem.group.alone:
         everything = FastNetwork(network, problem, labelled, run)
         return lambda epoch: everything
     sample = Sample(problem, labelled, size, seed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels import ExactKernel
 from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.operator import KernelOperator
@@ -24,10 +25,10 @@ ROUNDING = 4 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Known:
-    """The residual N̂u − μu on the operator N̂ of a solver: its norms, and its entries at some rows."""
+    """The residual N̂u − μu on the operator N̂ of a solver: its norms, and its entries at the sample's rows."""
 
     norms: np.ndarray  # (r,)
-    entries: np.ndarray  # at the rows of the sample: (m, r)
+    entries: np.ndarray  # of all ranks: (m, r)
 
 
 @dataclass(frozen=True)
@@ -40,24 +41,32 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that are compared with the exact matrix, and weights with Σ_i w_i ρ_i² ≈ |ρ|²."""
+    """Rows of this rank that are compared with the exact matrix, and weights with Σ_i w_i ρ_i² ≈ |ρ|²."""
 
     rows: np.ndarray
     weights: np.ndarray
 
     @classmethod
-    def of(cls, degrees: np.ndarray) -> Sample:
+    def of(cls, degrees: np.ndarray, group: Group = ALONE) -> Sample:
         """All rows of a small graph, else at least 24, drawn with probability (1/n + d⁻¹/Σd⁻¹)/2.
 
         An error of the kernel weighs as 1/√d at a node: drawn evenly, the few nodes with small degrees that
-        may have most of the residual would be missed.
+        may have most of the residual would be missed. Whatever the ranks, the same rows of all are drawn.
         """
-        n = len(degrees)
+        own = len(degrees)
+        n = group.sum(own)
         if n <= ALL_ROWS:
-            return cls(np.arange(n), np.ones(n))
-        probability = 0.5 / n + 0.5 / degrees / (1 / degrees).sum()
+            return cls(np.arange(own), np.ones(own))
+        probability = 0.5 / n + 0.5 / degrees / group.sum((1 / degrees).sum())
         draws = max(FEWEST, PAIRS // n)
-        drawn = np.random.default_rng(0).choice(n, draws, p=probability / probability.sum())
+        reached = np.cumsum(probability / group.sum(probability.sum()))
+        ends = np.cumsum(group.rows(np.array([reached[-1] if own else 0.0])))
+        if group.rank:
+            reached += ends[group.rank - 1]
+        # as numpy draws: where uniform numbers fall among the sums of all probabilities
+        uniform = np.random.default_rng(0).random(draws)
+        owner = np.searchsorted(ends / ends[-1], uniform, side="right")
+        drawn = np.searchsorted(reached / ends[-1], uniform[owner == group.rank], side="right")
         rows, counts = np.unique(drawn, return_counts=True)
         return cls(rows, counts / (draws * probability[rows]))
 
@@ -68,18 +77,19 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
     ``known`` is the part of the residual that the solver knows at every node, None where it vanishes. The
     sample of rows then has to find N − N̂ only.
     """
-    n = len(operator.points)
-    kernel = ExactKernel(operator.points, operator.kernel.sigma)
-    sample = Sample.of(operator.degrees)
-    rows = sample.rows
-    if n <= ALL_ROWS:
-        G = kernel.matrix(operator.points)
+    group = operator.group
+    if operator.total <= ALL_ROWS:
+        G = ExactKernel(group.rows(operator.points), operator.kernel.sigma).matrix(operator.points)
         degrees = G.sum(axis=1) - operator.missing_loop
-        sums = G @ (U / np.sqrt(degrees)[:, None])
+        sums = G @ group.rows(U / np.sqrt(degrees)[:, None])
         defect = _defect(operator, mu, U, sums, degrees, degrees)
-        residuals = 1.001 * np.linalg.norm(defect, axis=0) + ROUNDING
-        return Certificate(residuals, float(np.abs(operator.degrees / degrees - 1).max()))
-    at = operator.points[rows]
+        residuals = 1.001 * operator.norms(defect) + ROUNDING
+        error = float(np.abs(operator.degrees / degrees - 1).max(initial=0))
+        return Certificate(residuals, group.largest(error))
+    kernel = ExactKernel(operator.points, operator.kernel.sigma)
+    sample = Sample.of(operator.degrees, group)
+    rows = sample.rows
+    at, weights = group.rows(operator.points[rows]), group.rows(sample.weights)
 
     def work(sources: slice) -> tuple[np.ndarray, np.ndarray]:
         G = kernel.matrix(at, sources)
@@ -87,17 +97,21 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
         G *= 1 / np.sqrt(operator.degrees[sources])
         return own, G @ U[sources]
 
-    degrees, sums = np.full(len(rows), -operator.missing_loop), np.zeros((len(rows), len(mu)))
-    for own, part in share_out(work, ranges(n, CHUNK)):
+    degrees, sums = np.zeros(len(at)), np.zeros((len(at), len(mu)))
+    if group.rank == 0:
+        degrees -= operator.missing_loop
+    for own, part in share_out(work, ranges(len(operator.points), CHUNK)):
         degrees += own
         sums += part
-    defect = _defect(operator, mu, U[rows], sums, degrees, operator.degrees[rows])
+    degrees, sums = group.sum(degrees), group.sum(sums)
+    known_degrees = group.rows(operator.degrees[rows])
+    defect = _defect(operator, mu, group.rows(U[rows]), sums, degrees, known_degrees)
     residuals = np.full(len(mu), ROUNDING)
     if known is not None:
         defect -= known.entries
         residuals += known.norms
-    residuals += SAFETY * np.sqrt(sample.weights @ defect**2)
-    return Certificate(residuals, float(np.abs(operator.degrees[rows] / degrees - 1).max()))
+    residuals += SAFETY * np.sqrt(weights @ defect**2)
+    return Certificate(residuals, float(np.abs(known_degrees / degrees - 1).max()))
 
 
 def _defect(

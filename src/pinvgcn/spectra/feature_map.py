@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from pinvgcn.group import Group
 from pinvgcn.kernels import FourierKernel, TaylorKernel
 from pinvgcn.kernels.fourier import combine
 from pinvgcn.parallel import ranges, share_out
@@ -37,6 +38,12 @@ class SmoothPairs:
     noise: np.ndarray  # (q,): what rounding and the kernel's error may do to θ
     cut: float = 0.0  # the share of the kernel's error in that
 
+    def alike(self, group: Group) -> SmoothPairs:
+        """The same bits on every rank: from equal sums, machines may round eigenpairs differently."""
+        arrays = (self.theta, self.coefficients, self.noise, np.array([self.cut]))
+        theta, coefficients, noise, cut = (group.first(array) for array in arrays)
+        return SmoothPairs(theta, coefficients, noise, float(cut[0]))
+
 
 def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     """From the Gram matrix of Taylor features, or where that has no digits left from a QR of S in chunks.
@@ -47,10 +54,11 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     assert isinstance(kernel, TaylorKernel)
     inverse = 1 / degrees
     ones = operator.ones
-    along = ones[:, 0] / np.sqrt(degrees.sum())  # (D^(−1/2)Φ)ᵀ u₀
-    gram = kernel.gram(points, inverse)
+    along = ones[:, 0] / np.sqrt(operator.volume)  # (D^(−1/2)Φ)ᵀ u₀
+    gram = kernel.gram(points, inverse, operator.group)
+    trace = operator.group.sum(inverse.sum())
     # k(x, x) = 1: what the traces differ by is the sum of all eigenvalues of the part that was cut off
-    cut = min(max(inverse.sum() - np.trace(gram), 0.0) + 10 * EPS, kernel.precision * inverse.sum())
+    cut = min(max(trace - np.trace(gram), 0.0) + 10 * EPS, kernel.precision * trace)
     gram -= np.outer(along, along)
     M = len(gram)
     wanted = min(rank, M)
@@ -65,7 +73,7 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     noise += cut
     real = (theta > noise) & (theta > QR_DIGITS * theta[0])
     theta, v = theta[real], v[:, real]
-    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut)
+    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut).alike(operator.group)
 
 
 def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray) -> np.ndarray:
@@ -80,7 +88,7 @@ def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray)
     R = np.zeros((0, kernel.n_features))
     for part in share_out(work, ranges(len(u0), max(8_192, 4 * kernel.n_features))):
         R = _r_factor(np.vstack([R, part]))
-    return R
+    return R if operator.group.alone else _r_factor(operator.group.rows(R))
 
 
 def _r_factor(matrix: np.ndarray) -> np.ndarray:
@@ -92,10 +100,10 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     """From the Gram matrix of Fourier features, a convolution, by a Krylov iteration over FFTs."""
     kernel, points, degrees = operator.kernel, operator.points, operator.degrees
     assert isinstance(kernel, FourierKernel)
-    gram = kernel.gram(points, 1 / degrees)
+    gram = kernel.gram(points, 1 / degrees, operator.group)
     ones = operator.ones
     # gathered sums carry b where features have √b; ``coordinates`` multiplies by another √b
-    along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(degrees.sum())
+    along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(operator.volume)
     M = len(along)
     if max(DENSE_MODES, 3 * rank) >= M:
         matrix = gram.dense() - np.outer(along, along)
@@ -113,4 +121,5 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     real = theta > operator.noise
     theta, a = theta[real], a[:, real]
     functions = gram.coefficients((a / np.sqrt(theta)).T)
-    return SmoothPairs(theta, combine(np.concatenate([ones, functions])), np.full(len(theta), operator.noise))
+    noise = np.full(len(theta), operator.noise)
+    return SmoothPairs(theta, combine(np.concatenate([ones, functions])), noise).alike(operator.group)

@@ -7,11 +7,13 @@ them exactly, however inexact the pairs are (docs/maths.md, section 5).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
 
+from pinvgcn.group import ALONE, Group
 from pinvgcn.parallel import for_all, ranges, share_out
 from pinvgcn.spectra.certificate import Known, Sample, measure
 from pinvgcn.spectra.extension import KernelExtension
@@ -33,13 +35,14 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
     ones = np.ones(q)
     extension = _extension(operator, pairs.coefficients, shift=ones, gain=np.zeros(q))
     E = extension.functions(operator.points)  # (n, 1 + q), column 0 is √d
-    T, chosen = _orthonormaliser(E, operator.noise)
+    T, chosen = _orthonormaliser(E, operator.noise, operator.group)
     theta, noise = pairs.theta[chosen], pairs.noise[chosen]
     S, known = np.eye(len(theta))[:, :rank], None
     if operator.missing_loop:
-        inverse_degrees = T.T @ _weighted_gram(E, 1 / operator.degrees) @ T  # [u₀ U]ᵀ D⁻¹ [u₀ U]
+        gram = _weighted_gram(E, 1 / operator.degrees, operator.group)
+        inverse_degrees = T.T @ gram @ T  # [u₀ U]ᵀ D⁻¹ [u₀ U]
         along, inner = inverse_degrees[0, 1:], inverse_degrees[1:, 1:]
-        mu, S = scipy.linalg.eigh(np.diag(theta) - operator.missing_loop * inner)
+        mu, S = _alike(scipy.linalg.eigh(np.diag(theta) - operator.missing_loop * inner), operator.group)
         mu, S = mu[::-1][:rank], S[:, ::-1][:, :rank]
         noise = np.full(len(mu), noise.max(initial=0))
 
@@ -50,7 +53,9 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
             return NU @ S - (U @ S) * mu
 
         squares = share_out(lambda rows: (defect(rows) ** 2).sum(axis=0), ranges(len(E), CHUNK))
-        known = Known(np.sqrt(sum(squares, np.zeros(len(mu)))), defect(Sample.of(operator.degrees).rows))
+        norms = np.sqrt(operator.group.sum(sum(squares, np.zeros(len(mu)))))
+        rows = Sample.of(operator.degrees, operator.group).rows
+        known = Known(norms, operator.group.rows(defect(rows)))
     else:
         mu, noise = theta[:rank], noise[:rank]
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
@@ -67,21 +72,22 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
     delta = np.abs(mu + operator.missing_loop / operator.degrees[:, None])  # (n, r)
     defect = np.abs(operator(U) - mu * U)
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.linalg.norm(defect / delta, axis=0)
+        change = operator.norms(defect / delta)
     bad = ~(change < 0.1)
     shift[bad], gain[bad] = 1.0, 0.0
     columns = np.hstack([np.ones((len(U), 1)), U / np.sqrt(operator.degrees)[:, None]])
-    sums = operator.kernel.gather(operator.points, columns)
+    sums = operator.kernel.gather(operator.points, columns, operator.group)
     extension = _extension(operator, sums, shift=shift, gain=gain)
     E = extension.functions(operator.points)
-    T, _ = _orthonormaliser(E, operator.noise)
+    T, _ = _orthonormaliser(E, operator.noise, operator.group)
     V = E @ T[:, 1:]
     NV = operator(V)
-    H = V.T @ NV
-    theta, S = scipy.linalg.eigh((H + H.T) / 2)
+    H = operator.group.sum(V.T @ NV)
+    theta, S = _alike(scipy.linalg.eigh((H + H.T) / 2), operator.group)
     theta, S = theta[::-1], S[:, ::-1]
     defect = NV @ S - V @ (S * theta)
-    known = Known(np.linalg.norm(defect, axis=0), defect[Sample.of(operator.degrees).rows])
+    rows = Sample.of(operator.degrees, operator.group).rows
+    known = Known(operator.norms(defect), operator.group.rows(defect[rows]))
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
     noise = np.full_like(theta, operator.noise)
     return _seal(operator, extension, E, T, theta, noise, known, solver)
@@ -92,42 +98,57 @@ def _extension(
 ) -> KernelExtension:
     """The functions of these sums as they are, not yet orthonormal."""
     count = 1 + len(shift)
-    floor = degree_floor(len(operator.points), operator.kernel.precision)
+    floor = degree_floor(operator.total, operator.kernel.precision)
     return KernelExtension(
         operator.kernel, sums, count, shift, gain, operator.missing_loop, floor, np.eye(count)
     )
 
 
-def _orthonormaliser(E: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+def _alike(arrays: Iterable[np.ndarray], group: Group) -> tuple[np.ndarray, ...]:
+    """The same bits on every rank, where machines may round the same small problem differently."""
+    return tuple(group.first(array) for array in arrays)
+
+
+def _orthonormaliser(E: np.ndarray, noise: float, group: Group = ALONE) -> tuple[np.ndarray, np.ndarray]:
     """T (1 + q, 1 + p) with E T orthonormal and its first column ∝ √d, and which p of the q pairs it uses."""
-    gram = _weighted_gram(E, None)
+    gram = _weighted_gram(E, None, group)
     scale = np.sqrt(np.diag(gram))
     if (scale[1:] > 10 * noise).all():
         scaled = gram / np.outer(scale, scale)
-        if np.linalg.eigvalsh(scaled)[0] > SAFE:
+        if group.smallest(float(np.linalg.eigvalsh(scaled)[0])) > SAFE:
             L = np.linalg.cholesky(scaled)
             T = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T / scale[:, None]
-            return T, np.arange(len(L) - 1)
+            return group.first(T), np.arange(len(L) - 1)
     heard = np.concatenate([[0], 1 + np.flatnonzero(scale[1:] > 10 * noise)])
     F = E[:, heard] / scale[heard]
-    _, R, order = scipy.linalg.qr(F[:, 1:] - F[:, :1] * (F[:, 0] @ F[:, 1:]), mode="economic", pivoting=True)
+    beside = F[:, 1:] - F[:, :1] * group.sum(F[:, 0] @ F[:, 1:])
+    _, R, order = scipy.linalg.qr(_fewer_rows(beside, group), mode="economic", pivoting=True)
     independent = int((np.abs(np.diag(R)) > DEPENDENT).sum())
-    chosen = np.concatenate([[0], 1 + np.sort(order[:independent])])
-    _, R = np.linalg.qr(F[:, chosen])
+    chosen = group.first(np.concatenate([[0], 1 + np.sort(order[:independent])]))
+    _, R = np.linalg.qr(_fewer_rows(F[:, chosen], group))
     R *= np.sign(np.diag(R))[:, None]  # √d, not −√d
     chosen = heard[chosen]
     T = np.zeros((len(scale), len(chosen)))
     T[chosen] = scipy.linalg.solve_triangular(R, np.eye(len(chosen))) / scale[chosen, None]
-    return T, chosen[1:] - 1
+    return group.first(T), chosen[1:] - 1
 
 
-def _weighted_gram(E: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Eᵀ diag(w) E."""
+def _fewer_rows(F: np.ndarray, group: Group) -> np.ndarray:
+    """A matrix with the same FᵀF over the rows of all ranks: F itself, or the R of each rank, stacked."""
+    if group.alone:
+        return F
+    _, R = np.linalg.qr(F)
+    return group.rows(R)
+
+
+def _weighted_gram(E: np.ndarray, weights: np.ndarray | None, group: Group = ALONE) -> np.ndarray:
+    """Eᵀ diag(w) E, over the rows of all ranks."""
 
     def work(rows: slice) -> np.ndarray:
         return (E[rows].T if weights is None else E[rows].T * weights[rows]) @ E[rows]
 
-    return sum(share_out(work, ranges(len(E), CHUNK)), np.zeros((E.shape[1], E.shape[1])))
+    gram: np.ndarray = sum(share_out(work, ranges(len(E), CHUNK)), np.zeros((E.shape[1], E.shape[1])))
+    return group.sum(gram)
 
 
 def _seal(
@@ -148,9 +169,9 @@ def _seal(
         E[rows, :width] = values
         return third_moments(values)
 
-    moments = sum(share_out(turn, ranges(len(E), CHUNK)), np.zeros(width))
+    moments = operator.group.sum(sum(share_out(turn, ranges(len(E), CHUNK)), np.zeros(width)))
     basis = E[:, :width]
-    signs = signs_of(basis, moments)
+    signs = signs_of(basis, moments, operator.total, group=operator.group)
     signs[0] = 1.0  # √d
     for_all(lambda rows: np.multiply(basis[rows], signs, out=basis[rows]), ranges(len(E), CHUNK))
     T *= signs
@@ -164,7 +185,7 @@ def _seal(
     connected = 1 - mu > np.maximum(ZERO, rounding)
     pieces = int(np.argmax(connected)) if connected.any() else len(mu)
     if pieces:
-        rotation = _separate(basis[:, : 1 + pieces])
+        rotation = _separate(basis[:, : 1 + pieces], operator.group)
         basis[:, : 1 + pieces] = basis[:, : 1 + pieces] @ rotation
         T[:, : 1 + pieces] = T[:, : 1 + pieces] @ rotation
     return Spectrum(
@@ -177,15 +198,24 @@ def _seal(
         noise=noise[pieces:],
         degree_error=certificate.degree_error,
         degree_bound=operator.degree_bound,
+        group=operator.group,
     )
 
 
-def _separate(null: np.ndarray) -> np.ndarray:
+def _separate(null: np.ndarray, group: Group = ALONE) -> np.ndarray:
     """The rotation (k, k) after which each null vector lives on one piece, and is positive there.
 
     Nodes of one piece have parallel rows in any basis of the null space, those of two pieces orthogonal ones:
-    a pivoted QR finds a node of each.
+    a pivoted QR finds a node of each, among those that it finds on each rank.
     """
-    _, _, nodes = scipy.linalg.qr(null.T, mode="economic", pivoting=True)
-    rotation, R = np.linalg.qr(null[nodes[: null.shape[1]]].T)
-    return rotation * np.sign(np.diag(R))
+    found = null if group.alone else group.rows(_leading(null))
+    rotation, R = np.linalg.qr(_leading(found).T)
+    return group.first(rotation * np.sign(np.diag(R)))
+
+
+def _leading(rows: np.ndarray) -> np.ndarray:
+    """As many of the rows (n, k) as there are columns, the most independent ones first."""
+    if not len(rows):
+        return rows
+    _, _, order = scipy.linalg.qr(rows.T, mode="economic", pivoting=True)
+    return rows[order[: rows.shape[1]]]

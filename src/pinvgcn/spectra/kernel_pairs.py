@@ -48,7 +48,7 @@ def _too_short(operator: KernelOperator, pairs: SmoothPairs, wanted: int) -> boo
     assert isinstance(kernel, TaylorKernel)
     if kernel.precision <= SHORTEST or operator.missing_loop:
         return False
-    missing = len(pairs.theta) < min(wanted, len(operator.points) - 1)
+    missing = len(pairs.theta) < min(wanted, operator.total - 1)
     if kernel.n_features > (MOST_FEATURES / 2 if missing else MOST_BY_QR / 2):
         return False
     all_used = missing and kernel.n_features <= wanted
@@ -110,7 +110,7 @@ def _krylov_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
 
 def _drowned(operator: KernelOperator, pairs: SmoothPairs, wanted: int) -> bool:
     """Whether pairs are missing that a longer Fourier series may have."""
-    short = len(pairs.theta) < min(wanted, len(operator.points) - 1)
+    short = len(pairs.theta) < min(wanted, operator.total - 1)
     return short and isinstance(operator.kernel, FourierKernel) and operator.kernel.precision > FINEST_FOURIER
 
 
@@ -163,16 +163,22 @@ def dense_spectrum(operator: KernelOperator, rank: int) -> Spectrum:
 
 
 def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, np.ndarray, np.ndarray]:
-    n = len(operator.points)
-    kernel = ExactKernel(operator.points, operator.kernel.sigma)
-    G = kernel.matrix(operator.points)
-    np.fill_diagonal(G, 1 - operator.missing_loop)
-    operator = KernelOperator(
-        kernel, operator.points, G.sum(axis=1), operator.missing_loop, value_error=kernel.value_error
+    group, missing = operator.group, operator.missing_loop
+    points = group.rows(operator.points)  # few: every rank solves the whole
+    kernel = ExactKernel(points, operator.kernel.sigma)
+    G = kernel.matrix(points)
+    np.fill_diagonal(G, 1 - missing)
+    whole = KernelOperator(kernel, points, G.sum(axis=1), missing, value_error=kernel.value_error)
+    scale = 1 / np.sqrt(whole.degrees)
+    found = dense_eigenpairs(
+        scale[:, None] * G * scale, min(rank, len(points) - 1), deflate=whole.null_vector
     )
-    scale = 1 / np.sqrt(operator.degrees)
-    mu, U = dense_eigenpairs(scale[:, None] * G * scale, min(rank, n - 1), deflate=operator.null_vector)
-    return operator, *_above_noise(operator, mu, U)
+    mu, U = _above_noise(whole, *(group.first(array) for array in found))
+    degrees = whole.degrees[operator.mine]
+    own = KernelOperator(
+        kernel, operator.points, degrees, missing, value_error=kernel.value_error, group=group
+    )
+    return own, mu, U[operator.mine]
 
 
 def _above_noise(operator: KernelOperator, mu: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -191,7 +197,7 @@ def _refine(
     """The spectrum itself where its residuals on N are small enough, else pairs of N, from what is there."""
     if (spectrum.residuals <= tolerance).all() and (spectrum.rank or operator.missing_loop == 0):
         return spectrum
-    n = len(operator.points)
+    n = operator.total
     if n <= ALL_ROWS:
         operator, mu, U = _dense_pairs(operator, rank)
         return pointwise_spectrum(operator, mu, U, solver=spectrum.solver)
@@ -199,12 +205,13 @@ def _refine(
     for stricter in (1.0, 1e-3, 1e-6):
         found = krylov_eigenpairs(
             operator,
-            n,
+            len(operator.points),
             rank,
             deflate=operator.null_vector,
             tolerance=lambda theta, goal=stricter * tolerance: np.full_like(theta, goal),  # type: ignore[misc]
             start=start,
             random_state=random_state,
+            group=operator.group,
         )
         refined = pointwise_spectrum(operator, found.values, found.vectors, solver=spectrum.solver)
         if (refined.residuals <= tolerance).all():

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.linalg
 
+from pinvgcn.group import ALONE, Group
+from pinvgcn.parallel import ranges
 from pinvgcn.spectra.dense import dense_eigenpairs
 
 BLOCK = 16
+CHUNK = 65_536  # nodes whose random numbers are drawn at a time
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ def krylov_eigenpairs(
     start: np.ndarray | None = None,
     max_products: int | None = None,
     random_state: int = 0,
+    group: Group = ALONE,
 ) -> KrylovResult:
     """The ``rank`` largest eigenpairs of P M P, P = I − QQᵀ with Q = ``deflate`` (n, k).
 
@@ -47,27 +52,68 @@ def krylov_eigenpairs(
 
     A Krylov space holds at most b vectors of an eigenvalue, b the size of the block. Where one was found
     as often as that, the rest of the space is searched for more of them.
+
+    Over several ranks n are the rows of this one, of which ``product`` sees blocks on all ranks at once.
     """
-    rank = min(rank, n - deflate.shape[1])
+    rows = Rows(group, n)
+    free = rows.total - deflate.shape[1]
+    rank = min(rank, free)
     block = BLOCK if start is None else start.shape[1]
-    if fills_space(n - deflate.shape[1], rank, block):
-        return _whole_space(product, n, rank, deflate=deflate)
+    if fills_space(free, rank, block):
+        return _whole_space(product, rows, rank, deflate=deflate)
     budget = max_products or 40 * (rank + 4 * block)
     rng = np.random.default_rng(random_state)
-    first = rng.standard_normal((n, block)) if start is None else start
-    found = _iterate(product, first, rank, deflate=deflate, tolerance=tolerance, budget=budget, rng=rng)
+    first = rows.normal(rng, block) if start is None else start
+    iterate = partial(_iterate, product, rows, tolerance=tolerance, budget=budget, rng=rng)
+    found = iterate(first, rank, deflate=deflate)
     while _is_crowded(found.values, tolerance, block):
         known = np.hstack([deflate, found.vectors])
         count = min(BLOCK, rank)
-        if fills_space(n - known.shape[1], count, BLOCK):
-            return _whole_space(product, n, rank, deflate=deflate)
-        first = rng.standard_normal((n, BLOCK))
-        more = _iterate(product, first, count, deflate=known, tolerance=tolerance, budget=budget, rng=rng)
+        if fills_space(rows.total - known.shape[1], count, BLOCK):
+            return _whole_space(product, rows, rank, deflate=deflate)
+        more = iterate(rows.normal(rng, BLOCK), count, deflate=known)
         last = found.values[-1]
         found = _largest(rank, found, more)
         if more.values[0] <= last + _same(last, tolerance):
             break
     return found
+
+
+class Rows:
+    """The rows of vectors that this rank has of all: inner products go over all of them."""
+
+    def __init__(self, group: Group, count: int) -> None:
+        self.group, self.count = group, count
+        self.start, self.total = group.offset(count)
+
+    def normal(self, rng: np.random.Generator, columns: int) -> np.ndarray:
+        """Random numbers (n, columns), those of the same node for any number of ranks."""
+        if self.group.alone:
+            return rng.standard_normal((self.count, columns))
+        mine = [np.empty((0, columns))]
+        for rows in ranges(self.total, CHUNK):
+            drawn = rng.standard_normal((rows.stop - rows.start, columns))
+            low, high = self.start - rows.start, self.start + self.count - rows.start
+            mine.append(drawn[max(low, 0) : max(high, 0)])
+        return np.concatenate(mine)
+
+    def inner(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """XᵀY"""
+        product: np.ndarray = self.group.sum(X.T @ Y)
+        return product
+
+    def norm(self, X: np.ndarray) -> float:
+        return float(np.sqrt(self.group.sum(float(np.linalg.norm(X)) ** 2)))
+
+    def qr(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Orthonormal columns and R, by a QR of the R of each rank."""
+        Q, R = np.linalg.qr(X)
+        if self.group.alone:
+            return Q, R
+        parts = self.group.parts(R)
+        stacked, R = (self.group.first(array) for array in np.linalg.qr(np.vstack(parts)))
+        before = sum(len(part) for part in parts[: self.group.rank])
+        return Q @ stacked[before : before + len(parts[self.group.rank])], R
 
 
 def fills_space(free: int, rank: int, block: int = BLOCK) -> bool:
@@ -83,6 +129,7 @@ def space_size(rank: int, block: int = BLOCK) -> int:
 
 def _iterate(
     product: Callable[[np.ndarray], np.ndarray],
+    rows: Rows,
     first: np.ndarray,
     rank: int,
     *,
@@ -97,24 +144,25 @@ def _iterate(
     keep = min(rank + max(block, rank // 4), size - 2 * block)
     Q = np.zeros((n, size + block), order="F")  # the basis
     T = np.zeros((size + block, size + block))  # QᵀMQ
-    Q[:, :block], _ = _orthonormal(first, Q[:, :0], deflate, rng)
+    Q[:, :block], _ = _orthonormal(rows, first, Q[:, :0], deflate, rng)
     done, products = 0, 0  # columns of Q whose product is known; vectors multiplied
     next_check = rank
     while True:
         filled = done + block
-        W, H = _project(product(Q[:, done:filled]), Q[:, :filled], deflate)
+        W, H = _project(rows, product(Q[:, done:filled]), Q[:, :filled], deflate)
         products += block
-        W, correction = _project(W, Q[:, :filled], deflate)  # twice is enough
+        W, correction = _project(rows, W, Q[:, :filled], deflate)  # twice is enough
         H += correction
         T[:filled, done:filled] = H
         T[done:filled, :done] = H[:done].T
         done = filled
         full = done + block > size
-        Q[:, done : done + block], R = _orthonormal(W, Q[:, :done], deflate, rng)
+        Q[:, done : done + block], R = _orthonormal(rows, W, Q[:, :done], deflate, rng)
         if done < next_check and not full:
             continue
         next_check = done + max(block, rank // 4)
-        theta, S = scipy.linalg.eigh((T[:done, :done] + T[:done, :done].T) / 2)
+        found = scipy.linalg.eigh((T[:done, :done] + T[:done, :done].T) / 2)
+        theta, S = (rows.group.first(array) for array in found)
         theta, S = theta[::-1], S[:, ::-1]
         residuals = np.linalg.norm(R @ S[done - block : done], axis=0)
         converged = residuals[:rank] <= tolerance(theta[:rank])
@@ -130,31 +178,31 @@ def _iterate(
             next_check = done + block
 
 
-def _project(W: np.ndarray, Q: np.ndarray, deflate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _project(rows: Rows, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """W minus its parts in Q and in the deflated space, and QᵀW."""
-    W = W - deflate @ (deflate.T @ W)
-    H = Q.T @ W
+    W = W - deflate @ rows.inner(deflate, W)
+    H = rows.inner(Q, W)
     W -= Q @ H
     return W, H
 
 
 def _orthonormal(
-    W: np.ndarray, Q: np.ndarray, deflate: np.ndarray, rng: np.random.Generator
+    rows: Rows, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """W = X R with X orthonormal and orthogonal to Q and the deflated space.
 
     Where W has lost its rank (an invariant subspace was found) X is filled up with random vectors and R
     has zero rows, so that the iteration goes on in the rest of the space.
     """
-    size = float(np.linalg.norm(W))
-    X, R = np.linalg.qr(W)
+    size = rows.norm(W)
+    X, R = rows.qr(W)
     lost = np.abs(np.diag(R)) <= 1e-14 * max(size, 1.0)
     if lost.any():
-        X[:, lost] = rng.standard_normal((len(W), int(lost.sum())))
+        X[:, lost] = rows.normal(rng, int(lost.sum()))
         R[lost] = 0
     for _ in range(2 if lost.any() else 1):  # the residual may be tiny beside the basis: clean it again
-        X, _ = _project(X, Q, deflate)
-        X, correction = np.linalg.qr(X)
+        X, _ = _project(rows, X, Q, deflate)
+        X, correction = rows.qr(X)
         if not lost.any():
             R = correction @ R
     return X, R
@@ -185,12 +233,15 @@ def _largest(rank: int, *results: KrylovResult) -> KrylovResult:
 
 
 def _whole_space(
-    product: Callable[[np.ndarray], np.ndarray], n: int, rank: int, *, deflate: np.ndarray
+    product: Callable[[np.ndarray], np.ndarray], rows: Rows, rank: int, *, deflate: np.ndarray
 ) -> KrylovResult:
     """The Krylov space would be most of the space: take all of it."""
-    matrix = product(np.eye(n))
-    values, vectors = dense_eigenpairs((matrix + matrix.T) / 2, rank, deflate=deflate)
+    group, n, mine = rows.group, rows.total, slice(rows.start, rows.start + rows.count)
+    matrix = group.rows(product(np.eye(n)[mine]))
+    deflate = group.rows(deflate)
+    found = dense_eigenpairs((matrix + matrix.T) / 2, rank, deflate=deflate)
+    values, vectors = (group.first(array) for array in found)
     projected = matrix @ vectors
     projected -= deflate @ (deflate.T @ projected)
     residuals = np.linalg.norm(projected - vectors * values, axis=0)
-    return KrylovResult(values, vectors, residuals, np.ones(rank, dtype=bool), n)
+    return KrylovResult(values, vectors[mine], residuals, np.ones(rank, dtype=bool), n)

@@ -46,6 +46,11 @@ class Spectrum:
         degree exceeds, by the error bound of the kernel map.
     reason : str
         Why this solver was chosen.
+    group : Group
+        The processes that share out the nodes: rows of ``basis`` are those of this rank, all else is of all.
+    largest, smallest : float, optional
+        The largest |entry| of an eigenvector (infinite where there is none) and the smallest norm of a row of
+        U₀, over all nodes; by default from the rows of ``group``, which then compares them.
     """
 
     basis: np.ndarray
@@ -58,12 +63,26 @@ class Spectrum:
     degree_error: float = 0.0
     degree_bound: float = math.inf
     reason: str = ""
+    group: Group = ALONE
+    largest: float = math.nan
+    smallest: float = math.nan
 
     def __post_init__(self) -> None:
         if len(self.noise) != self.rank:
             object.__setattr__(self, "noise", np.zeros(self.rank))
         if len(self.mu) != self.rank:
             object.__setattr__(self, "mu", 1 - self.values)
+        if math.isnan(self.largest) or math.isnan(self.smallest):
+            parts = list(share_out(self._extremes, ranges(self.n_nodes, CHUNK)))
+            largest = self.group.largest(max((part[0] for part in parts), default=0.0))
+            smallest = self.group.smallest(min((part[1] for part in parts), default=math.inf))
+            object.__setattr__(self, "largest", largest if self.rank else math.inf)
+            object.__setattr__(self, "smallest", smallest)
+
+    def _extremes(self, rows: slice) -> tuple[float, float]:
+        """``largest`` and ``smallest`` of some rows."""
+        null, vectors = self.null_vectors[rows], self.vectors[rows]
+        return float(np.abs(vectors).max(initial=0)), float(np.linalg.norm(null, axis=1).min())
 
     @property
     def components(self) -> int:
@@ -88,7 +107,8 @@ class Spectrum:
     @property
     def orthogonality(self) -> float:
         """The largest entry of VᵀV − I."""
-        return float(np.abs(self.basis.T @ self.basis - np.eye(self.basis.shape[1])).max(initial=0))
+        gram = self.group.sum(self.basis.T @ self.basis)
+        return float(np.abs(gram - np.eye(len(gram))).max(initial=0))
 
     @property
     def rank(self) -> int:
@@ -97,7 +117,7 @@ class Spectrum:
 
     @property
     def n_nodes(self) -> int:
-        """n"""
+        """n, of this rank"""
         return len(self.basis)
 
     @property
@@ -173,6 +193,11 @@ class Spectrum:
 
     def save(self, path: str | Path) -> None:
         """Write a safetensors file (docs/file_format.md)."""
+        if not self.group.alone:
+            raise GraphError(
+                f"A spectrum must be whole to be saved. Got the rows of one of {self.group.size} ranks; "
+                "save the model that was fitted with it."
+            )
         description, arrays = self.state()
         save_tensors(path, "spectrum", description, arrays)
 

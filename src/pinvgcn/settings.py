@@ -1,0 +1,82 @@
+"""The settings of a classifier: checked before there is work to lose, and as training takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+
+from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
+from pinvgcn.errors import ParameterError
+from pinvgcn.graphs import TableEncoder
+from pinvgcn.inputs import SCALINGS
+from pinvgcn.members import as_epochs, as_sample, as_weight_decay
+from pinvgcn.nn import TrainingSettings
+from pinvgcn.nn.filters import parse_filters
+from pinvgcn.nn.model import hidden_widths
+from pinvgcn.outcome import check_priors
+
+
+def training_settings(model: Any, trees: int = 0) -> TrainingSettings:
+    """Those of training, beside so many trees; and all settings that need no nodes are checked.
+
+    Also those of the other kind of graph: a mistake in them is a mistake in what was meant.
+    """
+    if not isinstance(model.sigma, str):
+        check_positive("sigma", model.sigma)
+    elif model.sigma not in ("auto", "labels"):
+        raise ParameterError(
+            f"sigma must be a positive number, 'auto' or 'labels'. Got {model.sigma!r} instead."
+        )
+    check_non_negative("loops", model.loops)
+    TableEncoder(model.bins, binning=model.binning, missing=model.missing, min_size=model.min_size)
+    if model.rank is not None:
+        check_count("rank", model.rank)
+    if model.tolerance is not None:
+        check_positive("tolerance", model.tolerance)
+    check_choice("scaling", model.scaling, SCALINGS)
+    parse_filters(model.filters)
+    hidden_widths(model.hidden)
+    check_fraction("dropout", model.dropout)
+    check_fraction("held_out", model.held_out)
+    check_priors(model.priors)
+    for name in ("members", "trees", "neighbours"):
+        value = getattr(model, name)
+        if isinstance(value, str) and value != "auto":
+            none = ", 'auto' or None" if name == "neighbours" else " or 'auto'"
+            raise ParameterError(f"{name} must be a whole number{none}. Got {value!r} instead.")
+    as_device(model.device)
+    table = isinstance(model.graph, str) and model.graph == "categorical"
+    return TrainingSettings(
+        model.learning_rate,
+        as_weight_decay(model.weight_decay, table=table),
+        as_epochs(model.epochs, trees=trees, table=table),
+        as_sample(model.nodes_per_epoch, trees),
+        model.patience,
+    )
+
+
+def seed_of(random_state: Any) -> int:
+    """A number from what scikit-learn takes as ``random_state``."""
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError:
+        raise ParameterError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1 or a numpy RandomState. "
+            f"Got {random_state!r} instead."
+        ) from None
+
+
+def as_device(name: Any) -> torch.device:
+    """Where training runs."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ParameterError(
+            f"device must be one that PyTorch has here, such as 'cpu'. Got {name!r} "
+            f"instead ({str(error).splitlines()[0]})."
+        ) from None
+    return device
