@@ -23,8 +23,16 @@ def in_pool(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarr
     """
     if total <= most:
         return np.arange(count)
-    x = (np.arange(start, start + count, dtype=np.uint64) + np.uint64(1)) * STEP
-    for shift, factor in ROUNDS:
-        x ^= x >> np.uint64(shift)
-        x *= factor
+    x = hashed(np.arange(start, start + count))
     return np.flatnonzero(x < np.uint64(int(most / total * 2**64)))
+
+
+def hashed(numbers: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """Whole numbers from 0 on as if drawn evenly from those below 2⁶⁴: always the same for a number."""
+    x = (numbers.astype(np.uint64) + np.uint64(1)) * STEP
+    for key in (seed,) if seed == 0 else (seed, 0):
+        x ^= np.uint64(key)
+        for shift, factor in ROUNDS:
+            x ^= x >> np.uint64(shift)
+            x *= factor
+    return x
