@@ -12,6 +12,7 @@ import pinvgcn
 SOURCE = Path(pinvgcn.__file__).parent
 ROOMS = (
     "errors",
+    "words",
     "checks",
     "parallel",
     "io",
@@ -31,6 +32,7 @@ ROOMS = (
     "outcome",
     "trees",
     "sets",
+    "set_columns",
     "members",
     "bandwidth",
     "model_file",

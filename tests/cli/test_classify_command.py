@@ -20,8 +20,7 @@ from sklearn.datasets import load_wine
 import pinvgcn.estimator
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
-from pinvgcn.cli.table_predict import predict_if_table
-from pinvgcn.errors import ColumnError, ModelFileError, ParameterError
+from pinvgcn.errors import ModelFileError
 from pinvgcn.experiments.tables import predict_table
 from pinvgcn.io import open_table
 
@@ -230,7 +229,10 @@ def refused(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
         (["t.csv", "--target", "Kind", "-o", "t.csv"], "--force"),
         (["t.csv", "--target", "Kind", "-o", "."], "folder"),
         (["t.csv", "--target", "Kind", "-o", "no/o.csv"], "folder must exist"),
-        (["t.csv", "--target", "Kind", "-o", "o.parquet"], "ends with .csv"),
+        (
+            ["t.csv", "--target", "Kind", "-o", "o.parquet"],
+            "must end in .csv, .txt, each also with .gz",
+        ),
         (["t.csv", "--target", "Kind", "-o", "o.csv", "--report", "o.csv"], "different files"),
         (["t.csv", "--target", "Kind"], "-o OUT"),
         (["t.csv", "-o", "o.csv"], "--target"),
@@ -324,22 +326,23 @@ def test_predict_for_tables(done: Path, tmp_path: Path, capfd: pytest.CaptureFix
     frame["cultivar"] = truth
     frame.loc[0, "rating"] = 9
     frame.to_csv(tmp_path / "new.csv", index=False)
-    model, out = done / "model.pinvgcn", tmp_path / "out.csv"
-    assert predict_if_table(model, tmp_path / "new.csv", out=out, dry_run=True)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    files = [str(done / "model.pinvgcn"), str(tmp_path / "new.csv"), "-o", str(tmp_path / "out.csv")]
+    assert main(["predict", *files, "--dry-run"]) == 0
     assert "Nothing was written" in capfd.readouterr().out
-    assert not out.exists()
-    assert predict_if_table(model, tmp_path / "new.csv", out=out, probabilities=True)
+    assert not (tmp_path / "out.csv").exists()
+    assert main(["predict", *files, "--probabilities"]) == 0
     printed, err = capfd.readouterr()
     assert printed.startswith("178 rows in ")
     assert "Of 178 rows whose class is filled in" in printed
-    assert "1 rows have no value that the model knows" in err
-    assert "1 values that the model has never seen were ignored: rating (1)" in err
-    assert len(pd.read_csv(out).columns) == len(frame.columns) + 5
-    assert predict_if_table(model, tmp_path / "new.csv", out=out, force=True, as_json=True)
+    assert "1 row has no value that the model knows: no prediction for it" in err
+    assert "1 value that the model has never seen was ignored: rating (1)" in err
+    assert len(pd.read_csv(tmp_path / "out.csv").columns) == len(frame.columns) + 5
+    assert main(["predict", *files, "--force", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["without_prediction"] == 1
-    with pytest.raises(ParameterError, match="--force"):
-        predict_if_table(model, tmp_path / "new.csv", out=out)
-    other = tmp_path / "other.csv"
-    other.write_text("a,b\n1,2\n")
-    with pytest.raises(ColumnError, match="no column 'alcohol'"):
-        predict_if_table(model, other, out=tmp_path / "o.csv")
+    for dry in ([], ["--dry-run"]):  # which refuses the same
+        assert main(["predict", *files, *dry]) == 2
+        assert "--force" in capfd.readouterr().err
+        other = [files[0], str(tmp_path / "other.csv"), "-o", str(tmp_path / "o.csv")]
+        assert main(["predict", *other, *dry]) == 2
+        assert "no column 'alcohol'" in capfd.readouterr().err

@@ -1,17 +1,19 @@
 """A model's answer at every point of a scan of any size, as if the scan had been in memory.
 
 Tile by tile: local shapes, then p at each point, which is kept on disk; then q = (p + k p̄)/(k + 1) with the
-means p̄ over neighbours, across the borders of tiles (`docs/maths.md`, 9).
+means p̄ over neighbours, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the p of
+each member alone goes the same way beside it.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.averages import average_and_reach
@@ -33,6 +35,7 @@ class Answers:
     index: np.ndarray  # (k,) their numbers in the scan
     proba: np.ndarray  # (k, classes)
     flags: np.ndarray  # (k,) PREDICTED, OUTSIDE or ALONE
+    sets: np.ndarray | None = None  # (k, classes), a mask
 
 
 def shapes(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
@@ -40,15 +43,21 @@ def shapes(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.nd
     return geometry_and_reach(queries, around.points)
 
 
-def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answers]:
-    """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``."""
+def answers(
+    model: PinvGCNClassifier, tiles: Tiles, tell: Tell, *, coverage: float | None = None
+) -> Iterator[Answers]:
+    """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``; and
+    with a ``coverage``, ``predict_set``."""
     nodes: Any = model._nodes
+    sets = None if coverage is None else model._sets_or_raise()
+    places = None if sets is None or coverage is None else sets.places(coverage, model.classes_)
     flags, done = [], 0
     tell("Classifying", 0, tiles.count)
     for tile in range(len(tiles)):
         piece = tiles.load(tile)
         local = tiles.ask(shapes, tile, near=WIDEST) if nodes.geometry else None
-        P, flag = node_proba(model, piece.points, piece.columns if tiles.columns else None, local)
+        columns = piece.columns if tiles.columns else None
+        P, flag = node_proba(model, piece.points, columns, local, members=sets is not None)
         tiles.keep("proba", tile, P)
         flags.append(flag)
         done += len(P)
@@ -68,20 +77,30 @@ def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answ
             q = (q + k * tiles.ask(means, tile, near=k, kept="proba")) / (k + 1)
             done += len(q)
             tell("Averaging", done, tiles.count)
-        yield Answers(tiles.load(tile).index, model._outcome.weighed(q), flags[tile])
+        joint, each = np.split(q, [len(model.classes_)], axis=1)
+        found = None if sets is None else sets.from_averages(each, model._outcome) < places
+        yield Answers(tiles.load(tile).index, model._outcome.weighed(joint), flags[tile], found)
 
 
 def node_proba(
-    model: PinvGCNClassifier, points: np.ndarray, columns: np.ndarray | None, local: np.ndarray | None
+    model: PinvGCNClassifier,
+    points: np.ndarray,
+    columns: np.ndarray | None,
+    local: np.ndarray | None,
+    *,
+    members: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p (m, classes) before neighbours are asked, and flags (m,); at an ALONE point p says nothing."""
-    extension = model.spectrum_.extension
+    """p (m, classes) before neighbours are asked, and flags (m,); at an ALONE point p says nothing.
+
+    With ``members`` the p of each of them alone stands beside it: (m, (1 + members) · classes).
+    """
+    extension, ensemble = model.spectrum_.extension, model._ensemble
     assert isinstance(extension, KernelExtension)
     assert isinstance(model._nodes, CloudNodes)
-    P = np.full((len(points), len(model.classes_)), 1 / len(model.classes_))
+    width = len(model.classes_) * (1 + len(ensemble.members) if members else 1)
+    P = np.full((len(points), width), 1 / len(model.classes_))
     flags = np.full(len(points), PREDICTED, dtype=np.uint8)
-    plain = copy.copy(model)
-    plain._outcome = replace(model._outcome, neighbours=None, factors=None)
+    placed = copy.copy(model)
     for start in range(0, len(points), AT_A_TIME):
         rows = np.arange(start, min(start + AT_A_TIME, len(points)))
         V, alone = extension.where_joined(points[rows])
@@ -89,8 +108,12 @@ def node_proba(
         flags[rows[alone]] = ALONE
         rows, V = rows[~alone], V[~alone]
         if len(rows):
-            plain._nodes = PlacedNodes(model._nodes, V, None if local is None else local[rows])
-            P[rows] = plain.predict_proba(
-                points[rows], features=None if columns is None else columns[rows], among="own"
-            )
+            placed._nodes = PlacedNodes(model._nodes, V, None if local is None else local[rows])
+            beside = None if columns is None else columns[rows]
+            seen = placed._placed(points[rows], beside, "own")[0]
+            scores = list(ensemble.each(seen))
+            heard = [sum(scores) / len(scores)]
+            if members:
+                heard += [ensemble.alone * s for s in scores]
+            P[rows] = np.hstack([softmax(s, axis=1) for s in heard])
     return P, flags

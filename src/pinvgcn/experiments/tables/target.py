@@ -11,6 +11,7 @@ import pandas as pd
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of
+from pinvgcn.words import counted
 
 MANY = 20  # different values, from which on a target that hardly repeats any is a measurement
 KINDS = ("text", "whole", "number", "truth")
@@ -36,12 +37,12 @@ class Target:
         if len(names) == 0:
             raise LabelError(
                 f"The target column {name!r} must hold the classes of some rows. "
-                f"Got {len(codes):,} empty cells."
+                f"Got {counted(len(codes), 'empty cell')}."
             )
         if len(names) == 1:
             raise LabelError(
                 f"The target column {name!r} must hold at least two classes. Got only {names[0]!r}, "
-                f"in {present:,} rows."
+                f"in {counted(present, 'row')}."
             )
         if len(names) > max(MANY, present // 2):
             raise LabelError(
