@@ -22,7 +22,9 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.errors import ModelFileError
 from pinvgcn.experiments.tables import predict_table
+from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_table
+from pinvgcn.set_columns import as_words
 
 CULTIVARS = np.array(["Barolo", "Grignolino", "Barbera"])
 
@@ -53,6 +55,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [
         *(sys.executable, "-m", "pinvgcn", "classify", "wine.csv", "--target", "cultivar", "-o", "out.csv"),
         *("--report", "report.html", "--save-model", "model.pinvgcn", "--probabilities", "--json"),
+        *("--sets", "0.8"),
     ]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stderr
@@ -67,8 +70,9 @@ def test_the_table_is_the_same_with_new_columns(done: Path) -> None:
     assert all(new.startswith(old + b";") for old, new in lines)
     frame = pd.read_csv(after, sep=";", decimal=",", encoding="utf-8-sig")
     _, truth = wine()
-    assert frame.columns[-5:].tolist() == [
+    assert frame.columns[-6:].tolist() == [
         "predicted_cultivar", "probability", *(f"probability_{name}" for name in sorted(CULTIVARS)),
+        "set_cultivar",
     ]  # fmt: skip
     asked = frame["cultivar"].isna() & frame["predicted_cultivar"].notna()
     assert asked.sum() > 100
@@ -79,6 +83,40 @@ def test_the_table_is_the_same_with_new_columns(done: Path) -> None:
     assert (each[known].max(axis=1) == frame["probability"][known]).all()
     assert np.flatnonzero(~known).tolist() == [7]
     assert pd.isna(frame.loc[7, "predicted_cultivar"])
+
+
+def test_each_row_has_the_set_of_memory(
+    done: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the saved model in Python, by the command, and by ``predict`` on the same rows as Parquet."""
+    model = PinvGCNClassifier.load(done / "model.pinvgcn")
+    assert model.about_ is not None
+    table = open_table(done / "wine.csv").frame()
+    rows = ColumnRecipe.from_dict(model.about_["recipe"]).apply(table).frame
+    known = np.arange(len(rows)) != 7
+    sets = model.predict_set(rows[known], coverage=0.8)
+    words = as_words(sets, sorted(CULTIVARS)).tolist()
+    written = pd.read_csv(done / "out.csv", sep=";", encoding="utf-8-sig")["set_cultivar"]
+    assert written[known].tolist() == words
+    assert pd.isna(written[7])  # nothing is known of it; an empty set is {}
+    np.testing.assert_array_equal(sets, model.transduction_set(coverage=0.8))
+    sizes = sets.sum(axis=1)
+    assert json.loads((done / "result.json").read_text())["sets"] == {
+        "coverage": 0.8,
+        "mean_size": pytest.approx(sizes.mean()),
+        "share_empty": pytest.approx((sizes == 0).mean()),
+        "share_several": pytest.approx((sizes > 1).mean()),
+        "sizes": np.bincount(sizes, minlength=4).tolist(),
+    }
+    line = f"{sizes.mean():.2f} classes on average"
+    assert line in (done / "report.html").read_text(encoding="utf-8")
+    table.to_parquet(tmp_path / "wine.parquet")
+    files = [str(done / "model.pinvgcn"), str(tmp_path / "wine.parquet"), "-o", str(tmp_path / "o.parquet")]
+    assert main(["predict", *files, "--sets", "0.8"]) == 0
+    assert line in capfd.readouterr().out
+    again = pd.read_parquet(tmp_path / "o.parquet")["set_cultivar"]
+    assert again.isna().tolist() == (~known).tolist()
+    assert again[known].tolist() == words
 
 
 def test_the_numbers_for_scripts(done: Path) -> None:
