@@ -8,7 +8,7 @@ each member alone goes the same way beside it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,14 @@ from scipy.special import softmax
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.averages import average_and_reach
 from pinvgcn.features.geometry import geometry_and_reach
-from pinvgcn.features.tiles import Surroundings, Tiles
+from pinvgcn.features.tiles import Question, Surroundings, Tiles
 from pinvgcn.nodes import CloudNodes, PlacedNodes, outside
 from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension
 
 AT_A_TIME = 65_536  # points whose basis values are in memory
+SHAPES = 0.6  # of the time of a point goes to its local shape, roughly
 WIDEST = 300  # points that local_geometry looks at
 PREDICTED, OUTSIDE, ALONE = 0, 1, 2  # supported; beyond the model's support; joined to nothing, not predicted
 
@@ -38,9 +40,9 @@ class Answers:
     sets: np.ndarray | None = None  # (k, classes), a mask
 
 
-def shapes(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
+def shapes(heard: Callable[[int], None]) -> Question:
     """`local_geometry`, as a question to tiles."""
-    return geometry_and_reach(queries, around.points)
+    return lambda queries, around: geometry_and_reach(queries, around.points, heard=heard)
 
 
 def answers(
@@ -51,32 +53,36 @@ def answers(
     nodes: Any = model._nodes
     sets = None if coverage is None else model._sets_or_raise()
     places = None if sets is None or coverage is None else sets.places(coverage, model.classes_)
-    flags, done = [], 0
-    tell("Classifying", 0, tiles.count)
+    flags, share = [], SHAPES if nodes.geometry else 0.0
+    progress = Within(tell, "Classifying", tiles.count)
     for tile in range(len(tiles)):
         piece = tiles.load(tile)
-        local = tiles.ask(shapes, tile, near=WIDEST) if nodes.geometry else None
+        progress.begin(len(piece.index))
+        local = tiles.ask(shapes(progress.part(0, share)), tile, near=WIDEST) if nodes.geometry else None
         columns = piece.columns if tiles.columns else None
-        P, flag = node_proba(model, piece.points, columns, local, members=sets is not None)
+        P, flag = node_proba(
+            model, piece.points, columns, local, members=sets is not None, heard=progress.part(share, 1)
+        )
         tiles.keep("proba", tile, P)
         flags.append(flag)
-        done += len(P)
-        tell("Classifying", done, tiles.count)
-    k, done = model._outcome.neighbours, 0
+        progress.end()
+    k = model._outcome.neighbours
 
     def means(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
         assert k is not None
-        found, reach = average_and_reach(queries, around.values, cloud=around.points, neighbours=k)
+        found, reach = average_and_reach(
+            queries, around.values, cloud=around.points, neighbours=k, heard=progress.part()
+        )
         return found, np.column_stack([reach, np.zeros(len(reach))])
 
     if k is not None:
-        tell("Averaging", 0, tiles.count)
+        progress = Within(tell, "Averaging", tiles.count)
     for tile in range(len(tiles)):
         q = np.array(tiles.kept("proba", tile))
         if k is not None:
+            progress.begin(len(q))
             q = (q + k * tiles.ask(means, tile, near=k, kept="proba")) / (k + 1)
-            done += len(q)
-            tell("Averaging", done, tiles.count)
+            progress.end()
         joint, each = np.split(q, [len(model.classes_)], axis=1)
         found = None if sets is None else sets.from_averages(each, model._outcome) < places
         yield Answers(tiles.load(tile).index, model._outcome.weighed(joint), flags[tile], found)
@@ -89,10 +95,12 @@ def node_proba(
     local: np.ndarray | None,
     *,
     members: bool = False,
+    heard: Callable[[int], None] = lambda count: None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """p (m, classes) before neighbours are asked, and flags (m,); at an ALONE point p says nothing.
 
-    With ``members`` the p of each of them alone stands beside it: (m, (1 + members) · classes).
+    With ``members`` the p of each of them alone stands beside it: (m, (1 + members) · classes). ``heard`` is
+    told how many points are done.
     """
     extension, ensemble = model.spectrum_.extension, model._ensemble
     assert isinstance(extension, KernelExtension)
@@ -112,8 +120,9 @@ def node_proba(
             beside = None if columns is None else columns[rows]
             seen = placed._placed(points[rows], beside, "own")[0]
             scores = list(ensemble.each(seen))
-            heard = [sum(scores) / len(scores)]
+            told = [sum(scores) / len(scores)]
             if members:
-                heard += [ensemble.alone * s for s in scores]
-            P[rows] = np.hstack([softmax(s, axis=1) for s in heard])
+                told += [ensemble.alone * s for s in scores]
+            P[rows] = np.hstack([softmax(s, axis=1) for s in told])
+        heard(min(start + AT_A_TIME, len(points)))
     return P, flags

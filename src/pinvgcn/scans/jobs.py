@@ -16,10 +16,11 @@ import numpy as np
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.geometry import geometry_and_reach
 from pinvgcn.features.tiles import SIZE, Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
-from pinvgcn.nodes import CloudNodes
+from pinvgcn.nodes import SCAN, CloudNodes
 from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
 from pinvgcn.scans.frame import Frame
@@ -28,6 +29,7 @@ from pinvgcn.scans.output import Copy, Outcomes, check_target
 from pinvgcn.scans.sets import check_labels, explained, with_members
 from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
 from pinvgcn.scans.thinning import thinned
+from pinvgcn.scans.within import Within
 from pinvgcn.set_columns import SetSizes, from_bits
 from pinvgcn.words import counted, verb
 
@@ -177,7 +179,7 @@ class Sample:
     index: np.ndarray  # (m,)
     points: np.ndarray  # (m, 3)
     columns: np.ndarray | None  # (m, c)
-    local: np.ndarray | None  # (m, f) local shapes, where these were taken in a larger cloud
+    local: np.ndarray | None  # (m, f) local shapes in the whole scan
     codes: np.ndarray  # (m,) labels, or -1
 
 
@@ -192,7 +194,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     with _workspace(request.out, needed=not whole) as folder:
         outcomes = Outcomes.empty(source.count, folder, sets=sets)
         if whole:
-            sample = _everything(source, seen)
+            sample = _everything(source, seen, request, tell)
             model = _fit(request, seen, sample, tell)
             clock.stop("fitting")
             flags = np.zeros(len(sample.index), dtype=np.uint8)
@@ -360,30 +362,35 @@ def _pieces(
         tell("Reading", piece.start + len(piece), source.count)
 
 
-def _everything(source: ScanSource, seen: Survey) -> Sample:
+def _everything(source: ScanSource, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
     pieces = list(_pieces(source, seen.frame, seen.fields, seen.codes))
     index = np.concatenate([piece.index for piece in pieces])
     columns = np.concatenate([piece.columns for piece in pieces]) if seen.fields else None
     points = np.concatenate([piece.points for piece in pieces])
-    return Sample(index, points, columns, None, seen.codes[index])
+    local = None
+    if len(points) >= SCAN and request.settings.get("geometry", "auto") == "auto":  # what fit would do
+        progress = Within(tell, "Local shapes", len(points))
+        progress.begin(len(points))
+        local, _ = geometry_and_reach(points, heard=progress.part())
+    return Sample(index, points, columns, local, seen.codes[index])
 
 
 def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
     """The points that a large scan is fitted to, with their local shapes in the whole of it."""
     wanted = np.zeros(len(seen.codes), dtype=bool)
     wanted[thinned(seen.codes, request.fit_points, random_state=request.random_state)] = True
-    index, points, columns, local, done = [], [], [], [], 0
-    tell("Local shapes", 0, cloud.count)
+    index, points, columns, local = [], [], [], []
+    progress = Within(tell, "Local shapes", int(wanted.sum()))
     for tile in range(len(cloud)):
         piece = cloud.load(tile)
         rows = np.flatnonzero(wanted[piece.index])
+        progress.begin(len(rows))
         if len(rows):
-            local.append(cloud.ask(shapes, tile, near=WIDEST, rows=rows))
+            local.append(cloud.ask(shapes(progress.part()), tile, near=WIDEST, rows=rows))
             index.append(piece.index[rows])
             points.append(piece.points[rows])
             columns.append(piece.columns[rows])
-        done += len(piece.index)
-        tell("Local shapes", done, cloud.count)
+        progress.end()
     numbers = np.concatenate(index)
     order = np.argsort(numbers)
     return Sample(
