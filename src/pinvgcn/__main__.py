@@ -4,11 +4,11 @@ import os
 import sys
 
 from pinvgcn.cli import main
-from pinvgcn.cli.failure import INTERRUPTED
+from pinvgcn.cli.failure import INTERRUPTED, TERMINATED
 
 if __name__ == "__main__":
     code = main()
-    if code == INTERRUPTED:
+    if code in (INTERRUPTED, TERMINATED):
         # An interrupt that was caught while code compiled from text ran (dataclasses are made so) lets
         # ``python -m`` end itself by the signal, whatever the exit code.
         sys.stdout.flush()

@@ -337,7 +337,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         raise ParameterError(
             "Prediction sets need labels that some network has not seen: members must be 2 or more, and "
             f"a class must have two labels. Got members={self.members!r}, {len(self._ensemble.members)} in "
-            "the end; fit again with members=5."
+            "the end; fit again with members=5, on the command line with --sets."
         )
 
     def score(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -78,6 +79,11 @@ class PredictionSets:
         P = np.stack([softmax(s, axis=1) for s in scores])
         return self.count(_final(P, P if cloud is None else self.node_proba, outcome, points, cloud))
 
+    def from_averages(self, flat: np.ndarray, outcome: Outcome) -> np.ndarray:
+        """``above`` from members' probabilities side by side (m, members · classes), averaged already."""
+        each = np.split(flat, flat.shape[1] // self.above.shape[1], axis=1)
+        return self.count(np.stack([outcome.weighed(Q) for Q in each]))
+
     def count(self, each: np.ndarray) -> np.ndarray:
         """How many labels of each class have larger odds than a row, by members' probabilities ``each``
         (members, m, classes) at the rows: (m, classes)."""
@@ -91,19 +97,7 @@ class PredictionSets:
 
     def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:
         """⌈(n_c + 1) γ⌉, by the decimals of γ that print: (classes,)."""
-        share = Fraction(repr(check_fraction("coverage", coverage)))
-        counts = np.bincount(self.codes, minlength=len(classes))
-        needed = math.ceil(share / (1 - share))
-        few = np.flatnonzero(counts < needed)
-        if len(few):
-            names = [f"{counts[c] or 1} of {classes.tolist()[c]!r}" for c in few]
-            most = int(counts.min())
-            advice = f" or ask for a coverage of at most {most}/{most + 1}" if most else ""
-            raise LabelError(
-                f"Sets of coverage {float(coverage):g} need at least {max(needed, 2)} labels of each class. "
-                f"Got {' and '.join(names)}; label more rows{advice}."
-            )
-        return np.array([math.ceil((n + 1) * share) for n in counts.tolist()])
+        return places_among(np.bincount(self.codes, minlength=len(classes)), coverage, classes)
 
     def state(self) -> dict[str, np.ndarray]:
         """As arrays for a file."""
@@ -116,6 +110,29 @@ class PredictionSets:
         if "sets.odds" not in arrays:
             return None
         return cls(*(arrays.get(f"sets.{name}") for name in ARRAYS))  # type: ignore[arg-type]
+
+
+def places_among(counts: np.ndarray, coverage: float, classes: np.ndarray) -> np.ndarray:
+    """⌈(n_c + 1) γ⌉ for n_c held-out labels of each class; an error where a class has too few: (classes,)."""
+    share = Fraction(repr(check_fraction("coverage", coverage)))
+    needed = math.ceil(share / (1 - share))
+    few = np.flatnonzero(counts < needed)
+    if len(few):
+        names = [f"{counts[c] or 1} of {classes.tolist()[c]!r}" for c in few]
+        most = int(counts.min())
+        advice = f" or ask for a coverage of at most {most}/{most + 1}" if most else ""
+        raise LabelError(
+            f"Sets of coverage {float(coverage):g} need at least {max(needed, 2)} labels of each class. "
+            f"Got {' and '.join(names)}; label more rows{advice}."
+        )
+    return np.array([math.ceil((n + 1) * share) for n in counts.tolist()])
+
+
+def check_coverage(coverage: float, codes: np.ndarray, classes: Sequence[Any]) -> None:
+    """Raise before a fit what sets of this coverage would raise after it, by the labels' codes (t,)."""
+    counts = np.bincount(codes, minlength=len(classes))
+    # the only label of a class is kept from nobody
+    places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
 
 
 def _odds(P: np.ndarray) -> np.ndarray:

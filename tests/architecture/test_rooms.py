@@ -12,6 +12,7 @@ import pinvgcn
 SOURCE = Path(pinvgcn.__file__).parent
 ROOMS = (
     "errors",
+    "words",
     "checks",
     "parallel",
     "group",
@@ -34,6 +35,7 @@ ROOMS = (
     "outcome",
     "trees",
     "sets",
+    "set_columns",
     "members",
     "settings",
     "grounds",

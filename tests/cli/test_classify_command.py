@@ -20,10 +20,11 @@ from sklearn.datasets import load_wine
 import pinvgcn.learning
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
-from pinvgcn.cli.table_predict import predict_if_table
-from pinvgcn.errors import ColumnError, ModelFileError, ParameterError
+from pinvgcn.errors import ModelFileError
 from pinvgcn.experiments.tables import predict_table
+from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_table
+from pinvgcn.set_columns import as_words
 
 CULTIVARS = np.array(["Barolo", "Grignolino", "Barbera"])
 
@@ -54,6 +55,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [
         *(sys.executable, "-m", "pinvgcn", "classify", "wine.csv", "--target", "cultivar", "-o", "out.csv"),
         *("--report", "report.html", "--save-model", "model.pinvgcn", "--probabilities", "--json"),
+        *("--sets", "0.8"),
     ]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stderr
@@ -68,8 +70,9 @@ def test_the_table_is_the_same_with_new_columns(done: Path) -> None:
     assert all(new.startswith(old + b";") for old, new in lines)
     frame = pd.read_csv(after, sep=";", decimal=",", encoding="utf-8-sig")
     _, truth = wine()
-    assert frame.columns[-5:].tolist() == [
+    assert frame.columns[-6:].tolist() == [
         "predicted_cultivar", "probability", *(f"probability_{name}" for name in sorted(CULTIVARS)),
+        "set_cultivar",
     ]  # fmt: skip
     asked = frame["cultivar"].isna() & frame["predicted_cultivar"].notna()
     assert asked.sum() > 100
@@ -80,6 +83,40 @@ def test_the_table_is_the_same_with_new_columns(done: Path) -> None:
     assert (each[known].max(axis=1) == frame["probability"][known]).all()
     assert np.flatnonzero(~known).tolist() == [7]
     assert pd.isna(frame.loc[7, "predicted_cultivar"])
+
+
+def test_each_row_has_the_set_of_memory(
+    done: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the saved model in Python, by the command, and by ``predict`` on the same rows as Parquet."""
+    model = PinvGCNClassifier.load(done / "model.pinvgcn")
+    assert model.about_ is not None
+    table = open_table(done / "wine.csv").frame()
+    rows = ColumnRecipe.from_dict(model.about_["recipe"]).apply(table).frame
+    known = np.arange(len(rows)) != 7
+    sets = model.predict_set(rows[known], coverage=0.8)
+    words = as_words(sets, sorted(CULTIVARS)).tolist()
+    written = pd.read_csv(done / "out.csv", sep=";", encoding="utf-8-sig")["set_cultivar"]
+    assert written[known].tolist() == words
+    assert pd.isna(written[7])  # nothing is known of it; an empty set is {}
+    np.testing.assert_array_equal(sets, model.transduction_set(coverage=0.8))
+    sizes = sets.sum(axis=1)
+    assert json.loads((done / "result.json").read_text())["sets"] == {
+        "coverage": 0.8,
+        "mean_size": pytest.approx(sizes.mean()),
+        "share_empty": pytest.approx((sizes == 0).mean()),
+        "share_several": pytest.approx((sizes > 1).mean()),
+        "sizes": np.bincount(sizes, minlength=4).tolist(),
+    }
+    line = f"{sizes.mean():.2f} classes on average"
+    assert line in (done / "report.html").read_text(encoding="utf-8")
+    table.to_parquet(tmp_path / "wine.parquet")
+    files = [str(done / "model.pinvgcn"), str(tmp_path / "wine.parquet"), "-o", str(tmp_path / "o.parquet")]
+    assert main(["predict", *files, "--sets", "0.8"]) == 0
+    assert line in capfd.readouterr().out
+    again = pd.read_parquet(tmp_path / "o.parquet")["set_cultivar"]
+    assert again.isna().tolist() == (~known).tolist()
+    assert again[known].tolist() == words
 
 
 def test_the_numbers_for_scripts(done: Path) -> None:
@@ -230,7 +267,10 @@ def refused(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
         (["t.csv", "--target", "Kind", "-o", "t.csv"], "--force"),
         (["t.csv", "--target", "Kind", "-o", "."], "folder"),
         (["t.csv", "--target", "Kind", "-o", "no/o.csv"], "folder must exist"),
-        (["t.csv", "--target", "Kind", "-o", "o.parquet"], "ends with .csv"),
+        (
+            ["t.csv", "--target", "Kind", "-o", "o.parquet"],
+            "must end in .csv, .txt, each also with .gz",
+        ),
         (["t.csv", "--target", "Kind", "-o", "o.csv", "--report", "o.csv"], "different files"),
         (["t.csv", "--target", "Kind"], "-o OUT"),
         (["t.csv", "-o", "o.csv"], "--target"),
@@ -324,22 +364,23 @@ def test_predict_for_tables(done: Path, tmp_path: Path, capfd: pytest.CaptureFix
     frame["cultivar"] = truth
     frame.loc[0, "rating"] = 9
     frame.to_csv(tmp_path / "new.csv", index=False)
-    model, out = done / "model.pinvgcn", tmp_path / "out.csv"
-    assert predict_if_table(model, tmp_path / "new.csv", out=out, dry_run=True)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    files = [str(done / "model.pinvgcn"), str(tmp_path / "new.csv"), "-o", str(tmp_path / "out.csv")]
+    assert main(["predict", *files, "--dry-run"]) == 0
     assert "Nothing was written" in capfd.readouterr().out
-    assert not out.exists()
-    assert predict_if_table(model, tmp_path / "new.csv", out=out, probabilities=True)
+    assert not (tmp_path / "out.csv").exists()
+    assert main(["predict", *files, "--probabilities"]) == 0
     printed, err = capfd.readouterr()
     assert printed.startswith("178 rows in ")
     assert "Of 178 rows whose class is filled in" in printed
-    assert "1 rows have no value that the model knows" in err
-    assert "1 values that the model has never seen were ignored: rating (1)" in err
-    assert len(pd.read_csv(out).columns) == len(frame.columns) + 5
-    assert predict_if_table(model, tmp_path / "new.csv", out=out, force=True, as_json=True)
+    assert "1 row has no value that the model knows: no prediction for it" in err
+    assert "1 value that the model has never seen was ignored: rating (1)" in err
+    assert len(pd.read_csv(tmp_path / "out.csv").columns) == len(frame.columns) + 5
+    assert main(["predict", *files, "--force", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["without_prediction"] == 1
-    with pytest.raises(ParameterError, match="--force"):
-        predict_if_table(model, tmp_path / "new.csv", out=out)
-    other = tmp_path / "other.csv"
-    other.write_text("a,b\n1,2\n")
-    with pytest.raises(ColumnError, match="no column 'alcohol'"):
-        predict_if_table(model, other, out=tmp_path / "o.csv")
+    for dry in ([], ["--dry-run"]):  # which refuses the same
+        assert main(["predict", *files, *dry]) == 2
+        assert "--force" in capfd.readouterr().err
+        other = [files[0], str(tmp_path / "other.csv"), "-o", str(tmp_path / "o.csv")]
+        assert main(["predict", *other, *dry]) == 2
+        assert "no column 'alcohol'" in capfd.readouterr().err

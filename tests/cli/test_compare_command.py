@@ -119,3 +119,39 @@ def test_bad_input_is_one_line_and_two(
     assert err.count("\n") == 1
     assert message in err
     assert not (tmp_path / "out").exists()
+
+
+def test_results_are_not_replaced_unasked_and_quiet_says_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["compare", "mushroom", "--methods", "nearest_neighbour", "--seeds", "1", "--quiet"]
+    place = ["--out", str(tmp_path / "here")]
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "report.html").write_text("mine")
+    for dry in ([], ["--dry-run"]):
+        assert main([*arguments, *place, *dry]) == 2
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1
+        assert "report.html is there already. Choose another folder with --out, or add --force." in err
+    assert (tmp_path / "here" / "report.html").read_text() == "mine"
+    assert main([*arguments, *place, "--force"]) == 0
+    assert capfd.readouterr() == ("", "")
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {
+        "report.html", "results.json", "comparison.png",
+    }  # fmt: skip
+    assert (tmp_path / "here" / "report.html").read_text(encoding="utf-8") != "mine"
+
+
+def test_a_dry_run_reads_and_writes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", "mushroom", *QUICK, "--out", str(tmp_path / "here"), "--dry-run"]
+    assert main(arguments) == 0
+    out = capfd.readouterr().out
+    assert "Mushroom: 8,124 rows, 2 classes" in out
+    assert "1-nearest neighbour, Logistic regression" in out
+    assert "Nothing was written." in out
+    assert main([*arguments, "--json"]) == 0
+    plan = json.loads(capfd.readouterr().out)
+    assert (plan["choices_of_labels"], plan["labels_per_class"], plan["seconds_at_most"]) == (2, 10, 3600.0)
+    assert main([*arguments[:-1], "--dry-run", "--per-class", "5000"]) == 2
+    assert list(tmp_path.iterdir()) == []

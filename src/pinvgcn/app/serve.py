@@ -17,6 +17,7 @@ from pinvgcn.app.page import Page
 from pinvgcn.app.session import Session
 from pinvgcn.io import open_scan
 from pinvgcn.io.asprs import UNCLASSIFIED, class_name
+from pinvgcn.words import counted
 
 ENDING = ".pinvgcn-labels.jsonl"
 CLASSES = ("ground", "vegetation", "building", "pole", "wire")
@@ -77,7 +78,7 @@ def serve(request: Request) -> Running:
                 journal.do({"do": "add class", "name": name, "colour": colour})
         said = [f"Every action is kept in {path}."]
         if known:
-            said = [f"Continuing with {len(book.labelled):,} labels of {path}."]
+            said = [f"Continuing with {counted(len(book.labelled), 'label')} of {path}."]
         if journal.dropped:
             said.append("Its last action had not been written to the end, and was left out.")
         if len(cloud.drawn) < len(cloud.points):

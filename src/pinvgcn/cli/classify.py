@@ -60,6 +60,15 @@ def classify(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add a column with the probability of each class.")
     ] = False,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Add a column with the classes that each row may belong to: of the rows of each class, this "
+            "share has it in its set. 0.9 needs 9 labels of each class.",
+            show_default=False,
+        ),
+    ] = None,
     save_model: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the model, for `pinvgcn predict` on other files."),
@@ -109,7 +118,7 @@ def classify(
     with loading():
         from pinvgcn.experiments.tables import Request, classify_table, plan_table
         from pinvgcn.experiments.tables import save_model as save
-        from pinvgcn.experiments.tables.classify import new_columns, steps
+        from pinvgcn.experiments.tables.classify import check_sets, new_columns, steps
         from pinvgcn.experiments.tables.report import write_report
     with working(show=not quiet) as tell:
 
@@ -117,13 +126,14 @@ def classify(
             tell(f"Reading: {rows:,} rows", share=source.share)
 
         plan = plan_table(source, target, columns=chosen, exclude=left or (), progress=read)
-        source.check_new(new_columns(target, plan.target.classes, probabilities))
+        source.check_new(new_columns(target, plan.target.classes, probabilities, sets=sets is not None))
+        check_sets(plan, sets)
         if dry_run:
             result = None
         else:
             total = steps(plan)
             done = iter(range(total + 1))
-            request = Request(class_weight and class_weight.value, seed, probabilities)
+            request = Request(class_weight and class_weight.value, seed, probabilities, sets)
             result = classify_table(plan, request, progress=lambda line: tell(line, share=next(done) / total))
             if out is not None:
                 tell("Writing the table", share=1.0)
@@ -134,6 +144,7 @@ def classify(
             if report is not None:
                 tell("Drawing the report", share=1.0)
                 write_report(result, report, out=out, force=force)
+                result.seconds["all"] = time.perf_counter() - started
     if result is None:
         _say_plan(plan, as_json=as_json, quiet=quiet)
         return
@@ -177,7 +188,9 @@ def _say_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
         from pinvgcn.cli.table_results import print_plan
 
         print_plan(stdout(), plan)
-        stdout().print(f"It would take {cost} (roughly, on one core). Nothing was written.", soft_wrap=True)
+        stdout().print(
+            f"It would take {cost} (a guess: it depends on the machine). Nothing was written.", soft_wrap=True
+        )
         for note in plan.notes():
             err().print(f"note: {note}", markup=False, soft_wrap=True)
 

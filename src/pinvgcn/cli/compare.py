@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -50,6 +51,11 @@ def compare(
     json_only: Annotated[
         bool, typer.Option("--json", help="Print results.json instead of the table.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read the data, say what would be done, and stop.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace results that are there.")] = False,
 ) -> None:
     """Compare PinvGCN with other methods: same labels, same features.
 
@@ -66,7 +72,7 @@ def compare(
     from pinvgcn.cli.console import err, loading, steps
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.tables import contest_table
-    from pinvgcn.experiments.files import prepare_folder
+    from pinvgcn.experiments.files import check_absent, prepare_folder
 
     with loading():
         from pinvgcn.experiments.contest import job
@@ -81,22 +87,38 @@ def compare(
         methods=job.parse_methods(methods),
         budget=budget,
     )
+    if out is not None:  # before there is anything to read
+        check_absent(out, job.FILES, force=force)
     task = job.task_for(request)
-    folder = prepare_folder(Path("pinvgcn-compare", task.name) if out is None else out)
-    with steps(job.count(request)) as announce:
+    folder = Path("pinvgcn-compare", task.name) if out is None else out
+    check_absent(folder, job.FILES, force=force)
+    if dry_run:
+        if folder.exists():
+            prepare_folder(folder)
+        plan = job.plan_of(request, task, folder)
+        if json_only:
+            print(json.dumps(plan, indent=1))
+        elif not quiet:
+            for name, value in plan.items():
+                shown = ", ".join(value) if isinstance(value, list) else f"{value}"
+                stdout().print(f"{name.replace('_', ' '):<17}  {shown}", markup=False, soft_wrap=True)
+            stdout().print("Nothing was written.")
+        return
+    prepare_folder(folder)
+    with steps(job.count(request), quiet=quiet) as announce:
         contest = job.run(request, task, progress=announce)
     numbers = job.write_contest(contest, folder)
     console = stdout()
     if json_only:
-        import json
-
         print(json.dumps(numbers, indent=1, allow_nan=False))
-    else:
+    elif not quiet:
         console.print()
         console.print(contest_table(contest.comparison))
         for line in job.margin_lines(contest.comparison):
             console.print(line, markup=False, soft_wrap=True)
         console.print(f"Report: {folder / 'report.html'}", markup=False, soft_wrap=True)
+    if quiet:
+        return
     comparison = contest.comparison
     titles = {method.name: method.title for method in comparison.methods}
     for name, reason in comparison.failures.items():

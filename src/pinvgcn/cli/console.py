@@ -36,9 +36,12 @@ def loading() -> Iterator[None]:
 
 
 @contextmanager
-def steps(total: int) -> Iterator[Callable[[str], None]]:
+def steps(total: int, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """A function that announces the next of ``total`` steps: as a bar on a terminal, else as lines."""
     console = err()
+    if quiet:
+        yield lambda line: None
+        return
     if not console.is_terminal:
         yield lambda line: console.print(line, markup=False, soft_wrap=True)
         return

@@ -5,6 +5,7 @@
    1  a mistake in this package: its traceback is shown, as for any Python program
    2  something handed in cannot be used, or a file cannot be read or written
  130  interrupted with Ctrl-C
+ 143  ended by SIGTERM, as cleanly
 ====  ==========================================================
 """
 
@@ -19,11 +20,13 @@ from typing import Any
 
 import typer
 
+from pinvgcn.cli.termination import terminable
 from pinvgcn.errors import PinvGCNError, TrainingWarning
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+TERMINATED = 143
 
 # the error of a wrong option or argument; typer has no public name for it but that of its subclass
 _UsageError: Any = typer.BadParameter.__base__
@@ -31,6 +34,12 @@ _UsageError: Any = typer.BadParameter.__base__
 
 def run(app: typer.Typer, arguments: list[str]) -> int:
     """Run the app on the arguments; returns the exit code."""
+    with terminable() as termination:
+        code = _run(app, arguments)
+        return TERMINATED if termination.asked else code
+
+
+def _run(app: typer.Typer, arguments: list[str]) -> int:
     debug = "--debug" in arguments or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
     arguments = [argument for argument in arguments if argument != "--debug"]
     # who interrupts a command wants it to end, not to go on with a network that was trained halfway

@@ -12,7 +12,7 @@ EXAMPLES = """
 
   pinvgcn predict street.model next-street.laz -o classified.laz
 
-  pinvgcn predict customers.model new-customers.csv -o classified.csv
+  pinvgcn predict customers.model new-customers.csv -o classified.csv --sets 0.9
 """
 
 
@@ -35,22 +35,35 @@ def predict(
     field: Annotated[
         str | None,
         typer.Option(
-            help="Where the class goes. By default 'classification' in LAS, 'predicted' elsewhere.",
+            help="Scans: where the class goes. By default 'classification' in LAS, 'predicted' elsewhere.",
             show_default=False,
         ),
     ] = None,
     metres: Annotated[
         float | None,
         typer.Option(
-            help="Metres per unit, such as 0.3048. By default what the file says, else 1.", show_default=False
+            help="Scans: metres per unit, such as 0.3048. By default what the file says, else 1.",
+            show_default=False,
         ),
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Tables: a column with the probability of each class.")
     ] = False,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Write the classes that each point or row may belong to, too: of those of each class, this "
+            "share has it in its set. 0.9 needs 9 labels of each class in training.",
+            show_default=False,
+        ),
+    ] = None,
     tile_points: Annotated[
-        int, typer.Option(min=1_000, help="Points of a tile; fewer need less memory.")
-    ] = 500_000,
+        int | None,
+        typer.Option(
+            min=1_000, help="Scans: points of a tile; fewer need less memory.", show_default="500000"
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and its cost, and stop.")
@@ -67,34 +80,42 @@ def predict(
     """
     from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import loading
+    from pinvgcn.cli.model_and_file import check_pair, not_for
     from pinvgcn.cli.scan_results import announce, print_plan
     from pinvgcn.cli.several import predict_several, several
-    from pinvgcn.cli.table_predict import predict_if_table
+    from pinvgcn.cli.table_predict import predict_table_file
 
     many = several(file)
-    if not many and predict_if_table(
-        model,
-        file[0],
-        out=out,
-        probabilities=probabilities,
-        force=force,
-        dry_run=dry_run,
-        as_json=as_json,
-        quiet=quiet,
-    ):
-        return
     with loading():
         from pinvgcn.scans import PredictRequest
         from pinvgcn.scans import predict as job
         from pinvgcn.scans.cost import plan_predict
+        from pinvgcn.scans.files import expanded
+    table_model = check_pair(model, expanded(file)[0] if many else file[0])
+    if table_model is not None:
+        not_for("a table", {"--field": field, "--metres": metres, "--tile-points": tile_points})
+        predict_table_file(
+            table_model,
+            file[0],
+            out=out,
+            probabilities=probabilities,
+            sets=sets,
+            force=force,
+            dry_run=dry_run,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    not_for("a scan", {"--probabilities": probabilities or None})
+    size = {} if tile_points is None else {"tile_points": tile_points}
     request = PredictRequest(
-        model=model, scan=file[0], out=out, field=field, metres=metres, tile_points=tile_points, force=force
+        model=model, scan=file[0], out=out, field=field, metres=metres, force=force, sets=sets, **size
     )
     if many:
         predict_several(request, file, dry_run=dry_run, as_json=as_json, quiet=quiet)
         return
     if dry_run:
-        print_plan(plan_predict(request), as_json=as_json)
+        print_plan(plan_predict(request), as_json=as_json, quiet=quiet)
         return
     with stages(quiet=quiet) as tell:
         result = job(request, tell)

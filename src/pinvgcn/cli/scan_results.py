@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pinvgcn.words import counted
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -42,19 +44,24 @@ def announce(
         table.add_column("labels", justify="right", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
+    recall = tested[0].recall if tested else [None] * len(result.classes)
+    if tested:
+        table.add_column("held-out recall", justify="right", no_wrap=True)
     total = max(int(result.counts.sum()), 1)
-    for value, labels, count in zip(result.classes, result.given, result.counts, strict=True):
+    for value, labels, count, found in zip(result.classes, result.given, result.counts, recall, strict=True):
         given = [f"{labels:,}"] if result.given.any() else []
-        table.add_row(
-            name_of(value, asprs=result.asprs), *given, f"{count:,}", f"{100 * count / total:.1f} %"
-        )
+        held = [] if found is None else ["" if found != found else f"{100 * found:.1f} %"]
+        name = name_of(value, asprs=result.asprs)
+        table.add_row(name, *given, f"{count:,}", f"{100 * count / total:.1f} %", *held)
     console.print(table)
-    seconds = sum(result.seconds.values())
+    after = sum(result.seconds.values()) - result.work_seconds
+    report = f" The report took {after:,.1f} s more." if after else ""
     for line in (
         _learned_from(result),
         *_held_out(result, tested),
-        f"Mean confidence {100 * result.mean_confidence:.1f} %. "
-        f"{result.source.count:,} points in {seconds:,.1f} s ({result.points_per_second:,.0f} a second).",
+        *([] if result.sets is None else [result.sets.line(), f"Column 'set': {result.set_column}."]),
+        f"Mean confidence {100 * result.mean_confidence:.1f} %. {counted(result.source.count, 'point')} in "
+        f"{result.work_seconds:,.1f} s ({result.points_per_second:,.0f} a second).{report}",
         "Written: " + ", ".join(str(path) for path in (result.out, *others) if path is not None),
     ):
         console.print(line, markup=False, soft_wrap=True)
@@ -86,12 +93,14 @@ def _held_out(result: Result, tested: Sequence[HeldOut]) -> list[str]:
     ]
 
 
-def print_plan(plan: Plan, *, as_json: bool) -> None:
+def print_plan(plan: Plan, *, as_json: bool, quiet: bool) -> None:
     """What would be done, and what it would cost."""
     from pinvgcn.cli.console import out
 
     if as_json:
         print(json.dumps(plan.as_dict(), indent=2))
+        return
+    if quiet:
         return
     console = out()
     for line in plan.lines():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pinvgcn.cli.classify import ClassWeight
 
 if TYPE_CHECKING:
     from pinvgcn.experiments.held_out import HeldOut
@@ -19,8 +22,15 @@ EXAMPLES = """
 
   torchrun --nproc-per-node 4 -m pinvgcn segment 'tiles/*.laz' --labels classification -o out
 
-  pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model
+  pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model --sets 0.9
 """
+
+
+class Priors(StrEnum):
+    """How frequent the classes are taken to be."""
+
+    estimated = "estimated"
+    labels = "labels"
 
 
 def segment(
@@ -77,6 +87,27 @@ def segment(
             help="Metres per unit, such as 0.3048. By default what the file says, else 1.", show_default=False
         ),
     ] = None,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Write the classes that each point may belong to, too: of the points of each class, this "
+            "share has it in its set. 0.9 needs 9 labels of each class.",
+            show_default=False,
+        ),
+    ] = None,
+    priors: Annotated[
+        Priors | None,
+        typer.Option(
+            help="How frequent classes are where the model is in doubt: as estimated from the unlabelled "
+            "points, the default from 2,000 points on, or as among the labels.",
+            show_default=False,
+        ),
+    ] = None,
+    class_weight: Annotated[
+        ClassWeight | None,
+        typer.Option(help="Let every class count the same, however many labels it has.", show_default=False),
+    ] = None,
     save_model: Annotated[
         Path | None, typer.Option(help="Keep the model, for `pinvgcn predict`.", show_default=False)
     ] = None,
@@ -116,6 +147,11 @@ def segment(
         from pinvgcn.scans import SegmentRequest
         from pinvgcn.scans import segment as job
         from pinvgcn.scans.cost import plan_segment
+    settings: dict[str, Any] = {}
+    if priors is not None:
+        settings["priors"] = None if priors is Priors.labels else priors.value
+    if class_weight is not None:
+        settings["class_weight"] = class_weight.value
     request = SegmentRequest(
         scan=scan[0],
         labels=labels,
@@ -131,12 +167,16 @@ def segment(
         tile_points=tile_points,
         random_state=seed,
         force=force,
+        sets=sets,
+        settings=settings,
     )
     if several(scan):
         segment_several(request, scan, dry_run=dry_run, as_json=as_json, quiet=quiet)
         return
     if dry_run:
-        print_plan(plan_segment(request), as_json=as_json)
+        with stages(quiet=quiet) as tell:
+            plan = plan_segment(request, tell)
+        print_plan(plan, as_json=as_json, quiet=quiet)
         return
     tested: list[HeldOut] = []
     with stages(quiet=quiet) as tell:

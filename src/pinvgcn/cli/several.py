@@ -57,7 +57,7 @@ def _run(
         if dry_run:
             plan = plan_many(request, paths, group)
             if not silent:
-                print_plan(plan, as_json=as_json)
+                print_plan(plan, as_json=as_json, quiet=quiet)
             return
         with stages(quiet=quiet or silent) as tell:
             result = work(request, paths, group=group, tell=tell)

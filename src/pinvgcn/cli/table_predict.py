@@ -9,38 +9,35 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pinvgcn.words import counted, verb
+
 if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier
 
 
-def predict_if_table(
-    model: Path,
+def predict_table_file(
+    fitted: PinvGCNClassifier,
     table: Path,
     *,
     out: Path,
     probabilities: bool = False,
+    sets: float | None = None,
     force: bool = False,
     dry_run: bool = False,
     as_json: bool = False,
     quiet: bool = False,
-) -> bool:
-    """Do the whole command if ``model`` is one that ``pinvgcn classify`` has saved; else say False."""
-    from pinvgcn.cli.console import loading
+) -> None:
+    """The whole command, for a model that ``pinvgcn classify`` has saved."""
     from pinvgcn.cli.working import working
-    from pinvgcn.io.unfinished import check_output
+    from pinvgcn.experiments.tables import predict_table
+    from pinvgcn.experiments.tables.predict import check_prediction
+    from pinvgcn.io import open_table
 
-    with loading():
-        from pinvgcn import PinvGCNClassifier
-        from pinvgcn.experiments.tables import is_table_model, predict_table
-        from pinvgcn.io import open_table
-    fitted = PinvGCNClassifier.load(model)
-    if not is_table_model(fitted):
-        return False
-    check_output(out, force=force)
     source = open_table(table)
+    check_prediction(fitted, source, out, force=force, probabilities=probabilities, sets=sets)
     if dry_run:
         _say_plan(fitted, source, as_json=as_json, quiet=quiet)
-        return True
+        return
     started = time.perf_counter()
     with working(show=not quiet) as tell:
 
@@ -49,13 +46,12 @@ def predict_if_table(
             tell(f"{rows:,} rows, {speed:,.0f} a second", share=share)
 
         result = predict_table(
-            fitted, source, out, force=force, probabilities=probabilities, progress=progress
+            fitted, source, out, force=force, probabilities=probabilities, sets=sets, progress=progress
         )
     if as_json:
         typer.echo(json.dumps({**result.as_dict(), "output": str(out)}, indent=1, allow_nan=False))
     elif not quiet:
         _say(result, out)
-    return True
 
 
 def _say(result: Any, out: Path) -> None:
@@ -66,21 +62,36 @@ def _say(result: Any, out: Path) -> None:
         stdout().print(text, markup=False, soft_wrap=True)
 
     counts = ", ".join(f"{name} {count:,}" for name, count in zip(result.classes, result.counts, strict=True))
-    line(f"{result.rows:,} rows in {result.seconds['all']:.1f} s: {counts}")
+    line(f"{counted(result.rows, 'row')} in {result.seconds['all']:.1f} s: {counts}")
     if result.checked:
         share = 100 * result.right / result.checked
-        line(f"Of {result.checked:,} rows whose class is filled in, {share:.1f} % are predicted as such")
+        checked = counted(result.checked, "row")
+        line(f"Of {checked} whose class is filled in, {share:.1f} % are predicted as such")
+    if result.sets is not None:
+        line(result.sets.line())
     line(f"Table: {out}")
     notes = list(result.notes)
     if result.without:
-        notes.append(f"{result.without:,} rows have no value that the model knows: no prediction for them")
-    for what, columns in (
-        ("values that the model has never seen were ignored", result.unseen),
-        ("cells are no number or date, where one belongs", result.unread),
+        have, them = verb(result.without, "has", "have"), verb(result.without, "it", "them")
+        notes.append(
+            f"{counted(result.without, 'row')} {have} no value that the model knows: no prediction for {them}"
+        )
+    for columns, one, many in (
+        (
+            result.unseen,
+            "value that the model has never seen was ignored",
+            "values that the model has never seen were ignored",
+        ),
+        (
+            result.unread,
+            "cell is no number or date, where one belongs",
+            "cells are no number or date, where one belongs",
+        ),
     ):
         if columns:
+            total = sum(columns.values())
             shown = ", ".join(f"{name} ({count:,})" for name, count in list(columns.items())[:10])
-            notes.append(f"{sum(columns.values()):,} {what}: {shown}")
+            notes.append(f"{total:,} {verb(total, one, many)}: {shown}")
     for note in notes:
         err().print(f"note: {note}", markup=False, soft_wrap=True)
 
@@ -93,10 +104,8 @@ def _say_plan(model: PinvGCNClassifier, source: Any, *, as_json: bool, quiet: bo
     assert model.about_ is not None
     recipe, target = model.about_["recipe"], model.about_["target"]
     needed = [plan["name"] for plan in recipe["plans"] if plan["kind"] != "left out"]
-    for name in needed:
-        source.column(name)
     cost = cost_of_prediction(source, len(needed))
-    rows = "rows" if source.count is None else f"{source.count:,} rows"
+    rows = "rows" if source.count is None else counted(source.count, "row")
     if as_json:
         plan = {
             "dry_run": True,
@@ -111,8 +120,8 @@ def _say_plan(model: PinvGCNClassifier, source: Any, *, as_json: bool, quiet: bo
     elif not quiet:
         stdout().print(
             f"{source.path}: the {rows} of this {source.format} file would get one of "
-            f"{len(target['classes'])} classes of {target['name']!r} from {len(needed)} columns. "
-            f"It would take {cost} (roughly, on one core). Nothing was written.",
+            f"{len(target['classes'])} classes of {target['name']!r} from {counted(len(needed), 'column')}. "
+            f"It would take {cost} (a guess: it depends on the machine). Nothing was written.",
             markup=False,
             soft_wrap=True,
         )

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pinvgcn.words import counted, verb
+
 if TYPE_CHECKING:
     from pinvgcn.experiments.tables import Classified, TablePlan
 
@@ -28,7 +30,7 @@ def print_plan(console: Console, plan: TablePlan) -> None:
     source = plan.source
     kind = source.format.upper() if source.format != "parquet" else "Parquet"
     console.print(
-        f"{source.path}: {plan.rows:,} rows ({kind}), {plan.labelled:,} with a class in "
+        f"{source.path}: {counted(plan.rows, 'row')} ({kind}), {plan.labelled:,} with a class in "
         f"{plan.target.name!r}, {plan.rows - plan.labelled:,} to predict",
         markup=False,
         soft_wrap=True,
@@ -54,7 +56,7 @@ def print_result(console: Console, result: Classified) -> None:
     names = plan.target.classes
     to_predict = plan.codes < 0
     console.print(
-        f"{plan.rows:,} rows, {plan.labelled:,} with a class in {plan.target.name!r}, "
+        f"{counted(plan.rows, 'row')}, {plan.labelled:,} with a class in {plan.target.name!r}, "
         f"{int(to_predict.sum()):,} without; {len(plan.recipe.used)} of {len(plan.recipe.plans)} "
         "columns used",
         markup=False,
@@ -69,7 +71,8 @@ def print_result(console: Console, result: Classified) -> None:
         console.print(f"Left out: {', '.join(left)}", markup=False, soft_wrap=True)
     console.print()
     if heldout is not None:
-        table = _table(f"On {heldout.ours.count:,} labels that were held out")
+        was = verb(heldout.ours.count, "was", "were")
+        table = _table(f"On {counted(heldout.ours.count, 'label')} that {was} held out")
         table.add_column("method", no_wrap=True)
         for name in ("accuracy", "95 % interval", "macro F1"):
             table.add_column(name, justify="right", no_wrap=True)
@@ -96,3 +99,5 @@ def print_result(console: Console, result: Classified) -> None:
     if len(names) > CLASSES:
         table.caption = f"and {len(names) - CLASSES} more"
     console.print(table)
+    if result.set_sizes is not None:
+        console.print(result.set_sizes.line(), markup=False, soft_wrap=True)

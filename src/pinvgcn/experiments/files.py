@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from pinvgcn.errors import ParameterError
@@ -25,6 +26,13 @@ def prepare_folder(path: str | Path) -> Path:
             "choose another."
         ) from None
     return folder
+
+
+def check_absent(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Refuse to replace results that are there, but for ``force``."""
+    there = next((folder / name for name in names if (folder / name).exists()), None)
+    if there is not None and not force:
+        raise ParameterError(f"{there} is there already. Choose another folder with --out, or add --force.")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -41,11 +41,15 @@ class HeldOut:
         return float(np.trace(self.confusion) / self.confusion.sum())
 
     @property
-    def mean_recall(self) -> float:
-        """The same class by class, averaged over the classes."""
+    def recall(self) -> np.ndarray:
+        """The same class by class, NaN where no label was asked for: (m,)"""
         sizes = self.confusion.sum(axis=1)
-        found = np.diag(self.confusion)[sizes > 0] / sizes[sizes > 0]
-        return float(found.mean())
+        return np.divide(np.diag(self.confusion), sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+
+    @property
+    def mean_recall(self) -> float:
+        """Its mean over the classes."""
+        return float(np.nanmean(self.recall))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -78,6 +82,7 @@ class HeldOut:
             "accuracy": self.accuracy,
             "interval_95": list(self.interval),
             "mean_recall": self.mean_recall,
+            "recall": [None if np.isnan(share) else float(share) for share in self.recall],
             "confusion": self.confusion.tolist(),
         }
 

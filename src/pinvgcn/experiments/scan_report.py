@@ -55,27 +55,28 @@ def write_scan_report(
         random_state=random_state,
         tell=lambda done, total: tell("Holding out labels", done, total),
     )
-    seconds = {**result.seconds, "holding out labels": time.perf_counter() - started}
-    write_text(path, scan_page(result, tested, seconds))
+    drawn = time.perf_counter()
+    result.seconds["holding out labels"] = drawn - started
+    tell("Drawing the report", 0, 1)
+    write_text(path, scan_page(result, tested, drawn))
+    result.seconds["report"] = time.perf_counter() - drawn
     return tested
 
 
-def scan_page(result: Result, tested: list[HeldOut], seconds: dict[str, float]) -> str:
-    """The whole page."""
+def scan_page(result: Result, tested: list[HeldOut], started: float) -> str:
+    """The whole page, which was ``started`` at this time."""
     surroundings = environment()
     version = surroundings["versions"]["pinvgcn"]
-    return document(
-        f"{result.source.path.name}, segmented",
-        [
-            _header(result, tested, version),
-            _classes(result),
-            _pictures(result),
-            _trust(result, tested),
-            _learned(result),
-            _choices(result, seconds, surroundings),
-        ],
-        generator=f"pinvgcn {version}",
-    )
+    body = [
+        _header(result, tested, version),
+        _classes(result, tested),
+        _pictures(result),
+        _trust(result, tested),
+        _learned(result),
+    ]
+    seconds = {**result.seconds, "report": time.perf_counter() - started}  # all but this last section
+    body.append(_choices(result, seconds, surroundings))
+    return document(f"{result.source.path.name}, segmented", body, generator=f"pinvgcn {version}")
 
 
 def short_names(result: Result) -> tuple[str, ...]:
@@ -123,21 +124,27 @@ def _header(result: Result, tested: list[HeldOut], version: str) -> str:
     )
 
 
-def _classes(result: Result) -> str:
+def _classes(result: Result, tested: list[HeldOut]) -> str:
     total = max(int(result.counts.sum()), 1)
+    recall = tested[0].recall if tested else np.full(len(result.classes), np.nan)
     rows = [
         [
             cell(escape(name_of(value, asprs=result.asprs))),
             cell(f"{labels:,}"),
             cell(f"{count:,}"),
             cell(_percent(count / total), bar=count / total),
+            *([cell("") if np.isnan(share) else cell(_percent(share), shade=float(share))] if tested else []),
         ]
-        for value, labels, count in zip(result.classes, result.given, result.counts, strict=True)
+        for value, labels, count, share in zip(
+            result.classes, result.given, result.counts, recall, strict=True
+        )
     ]
-    notes = "".join(f"<li>{escape(note)}</li>" for note in result.notes())
+    lines = [*([result.sets.line()] if result.sets is not None else []), *result.notes()]
+    notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    caption = "Recall: of the labels of the class that were held out, the share found." if tested else ""
     return section(
         "What there is",
-        table(["Class", "Labels", "Points", "Share"], rows),
+        table(["Class", "Labels", "Points", "Share", *(["Recall"] if tested else [])], rows, caption),
         f'<ul class="soft">{notes}</ul>' if notes else "",
     )
 
@@ -218,11 +225,15 @@ def _choices(result: Result, seconds: dict[str, float], surroundings: dict[str, 
     facts = [
         ("Read", f"{source.path.name}, {source.format.upper()}, {source.count:,} points, unit {unit}"),
         ("Written", f"{result.out.name}, class in {result.field!r}, beside it confidence and outside"),
+        *([("Sets", f"column 'set', {result.set_column}")] if result.sets is not None else []),
         ("Features", ", ".join(result.features)),
         *([("Left out", left)] if left else []),
         ("Fitted to", fitted),
         ("Graph", f"Gaussian, σ = {model.sigma_:.3g} m; {model.spectrum_.rank} eigenvectors by "
                   f"{model.spectrum_.solver}; λ₁ = {model.spectrum_.eigengap:.3g}"),
+        ("Class weight", str(model.class_weight or "none")),
+        ("Shares of classes", "as estimated from the scan" if model._outcome.factors is not None
+                              else "as among the labels"),
         ("Tiles", f"{result.tiles:,}"),
         ("Seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in seconds.items())),
         ("System", f"{surroundings['system']}, {surroundings['processors']} processors, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -26,9 +27,15 @@ def local_average(points: Any, values: Any, *, cloud: Any = None, neighbours: in
 
 
 def average_and_reach(
-    points: Any, values: Any, *, cloud: Any = None, neighbours: int = 10
+    points: Any,
+    values: Any,
+    *,
+    cloud: Any = None,
+    neighbours: int = 10,
+    heard: Callable[[int], None] = lambda count: None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`local_average` (n, c), and the distance (n,) to the k-th point, infinite where there are fewer."""
+    """`local_average` (n, c), and the distance (n,) to the k-th point, infinite where there are fewer;
+    ``heard`` is told how many points are done."""
     k = check_count("neighbours", neighbours)
     here = as_points(points, "points")
     among = here if cloud is None else as_points(cloud, "cloud")
@@ -56,5 +63,7 @@ def average_and_reach(
                 reach[start + rows] = r[:, 0]
 
     with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(fill, range(0, len(here), CHUNK)))  # the list raises what a thread raised
+        starts = range(0, len(here), CHUNK)
+        for start, _ in zip(starts, threads.map(fill, starts), strict=True):  # raises what a thread raised
+            heard(min(start + CHUNK, len(here)))
     return result, reach

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -68,11 +68,12 @@ def geometry_and_reach(
     neighbours: Sequence[int] = (10, 40, 150),
     columns: Sequence[int] = (50, 300),
     up: int = 2,
+    heard: Callable[[int], None] = lambda count: None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`local_geometry` (n, f), and how far away from each point it has looked: in space and in plan (n, 2).
 
     Points that are farther, in space and in plan, change nothing. The reach is infinite where the cloud has
-    fewer points than were to be found.
+    fewer points than were to be found. ``heard`` is told how many points are done.
     """
     neighbours, columns = _sizes(neighbours, columns)
     if isinstance(up, bool) or not isinstance(up, numbers.Integral) or up not in (0, 1, 2):
@@ -95,7 +96,9 @@ def geometry_and_reach(
         np.concatenate(found, axis=1, out=X[chunk])
 
     with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(fill, range(0, len(where), CHUNK)))  # the list raises what a thread raised
+        starts = range(0, len(where), CHUNK)
+        for start, _ in zip(starts, threads.map(fill, starts), strict=True):  # raises what a thread raised
+            heard(min(start + CHUNK, len(where)))
     if not neighbours:
         reach = reach[::-1]
     for far, sizes in zip(reach, (neighbours, columns), strict=True):

@@ -12,6 +12,7 @@ from pinvgcn.features.table_cells import whole_text
 from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.features.text_dates import find_format, parse_dates
 from pinvgcn.features.text_numbers import find_decimal, parse_numbers
+from pinvgcn.words import counted, verb
 
 FEW = 20  # whole numbers with at most so many values are categories; so are years
 MOSTLY = 0.95  # the share of cells that must be numbers for a column to be one of numbers
@@ -101,7 +102,8 @@ def _text_plan(
     empty = np.array([text.casefold() in PLACEHOLDERS for text in values])
     if not padded and counts[readable].sum() >= MOSTLY * counts[~empty].sum() and readable.sum() > 1:
         odd = int(counts[~readable].sum())
-        note = f"{odd:,} cells are no numbers and count as missing" if odd else ""
+        are = verb(odd, "is no number and counts", "are no numbers and count")
+        note = f"{counted(odd, 'cell')} {are} as missing" if odd else ""
         ambiguous = sign is None and any("," in text or "." in text for text in values)
         plan = _number_plan(replace(basic, note=note), numbers_, cells, decimal or sign or ".", rare, asked)
         return plan, ambiguous

@@ -36,7 +36,7 @@ ENDS = ("\r\n", "\n", "\r")
 class DelimitedTable(TableSource):
     """A text file with one record a line, the names of the columns in the first."""
 
-    not_for = (".parquet", ".pq")
+    packs = True
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,7 +44,8 @@ class DelimitedTable(TableSource):
         self.encoding = self._stored.name
         self.notes = () if self._stored.note is None else (self._stored.note,)
         self.separator = self._find_separator()
-        self.format = "tsv" if self.separator == "\t" else "csv"
+        tabs = self.separator == "\t"
+        self.format, self.endings = ("tsv", (".tsv", ".tab", ".txt")) if tabs else ("csv", (".csv", ".txt"))
         head = next((record for record in self._records() if record[0]), None)
         if head is None:
             raise TableFileError(f"{path} has blank lines only. A table needs the names of its columns.")

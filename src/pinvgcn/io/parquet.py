@@ -38,7 +38,7 @@ class ParquetTable(TableSource):
     """A Parquet file."""
 
     format = "parquet"
-    not_for = (".csv", ".tsv", ".txt", ".gz")
+    endings = (".parquet", ".pq")
 
     def __init__(self, path: Path) -> None:
         self.path = path

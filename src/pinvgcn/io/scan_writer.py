@@ -42,10 +42,7 @@ def open_writer(
     source: ScanSource, out: Path, columns: Mapping[str, npt.DTypeLike], format: str | None
 ) -> ScanWriter:
     """The writer for a target. What can be known to fail fails here, before any work is done."""
-    if format is None:
-        name = out.name.lower().removesuffix(".gz")
-        format = ENDINGS.get(Path(name).suffix, source.format)
-    check_choice("format", format, FORMATS)
+    format = format_of(source, out) if format is None else check_choice("format", format, FORMATS)
     check_target(out)
     wanted = {str(name): np.dtype(dtype) for name, dtype in columns.items()}
     for name, dtype in wanted.items():
@@ -64,6 +61,26 @@ def open_writer(
             "which would round its coordinates. Give the output a name that ends like the input's."
         )
     return writer
+
+
+def format_of(source: ScanSource, out: Path) -> str:
+    """The format that a name promises: by its ending, or that of the source if it ends alike or in none."""
+    ending = _ending(out)
+    known = ENDINGS.get(ending)
+    if known is None and ending not in ("", _ending(source.path)):
+        raise ScanFileError(
+            f"{out} must end in what scans are called: {', '.join(ENDINGS)}. Got {ending!r} instead."
+        )
+    format = source.format if known is None else known
+    if format != "text" and out.name.lower().endswith(".gz"):
+        raise ScanFileError(
+            f"Only text is packed by gzip. Got {out} for {format.upper()}; leave out the .gz."
+        )
+    return format
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def check_target(out: Path) -> None:

@@ -33,7 +33,8 @@ class TableSource(ABC):
     """A table that can be read again and again."""
 
     format: str
-    not_for: ClassVar[tuple[str, ...]] = ()  # endings of names that promise another format
+    endings: tuple[str, ...]  # of names that promise this format
+    packs: ClassVar[bool] = False  # whether a copy whose name ends in .gz is gzipped
     path: Path
     columns: tuple[str, ...]
     count: int | None = None  # rows, where the file tells
@@ -72,10 +73,14 @@ class TableSource(ABC):
     def check_copy(self, out: str | Path, *, force: bool = False) -> Path:
         """The path, if a copy of this table can be written there, by its name and the folder."""
         out = check_output(out, force=force)
-        if out.suffix.lower() in self.not_for:
+        name = out.name.lower().removesuffix(".gz") if self.packs else out.name.lower()
+        ending = Path(name).suffix
+        own = Path(self.path.name.lower().removesuffix(".gz")).suffix
+        if ending not in ("", own, *self.endings):
+            listed = ", ".join(dict.fromkeys((*self.endings, *filter(None, [own]))))
             raise ParameterError(
-                f"The output is written in the format of {self.path}, {self.format}. "
-                f"Got the name {out.name!r}; choose one that ends with .{self.format}."
+                f"The output is written in the format of {self.path}, {self.format}, and must end in {listed}"
+                f"{', each also with .gz' if self.packs else ''}. Got the name {out.name!r} instead."
             )
         return out
 

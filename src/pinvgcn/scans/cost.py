@@ -1,4 +1,4 @@
-"""What a job would do and cost, without doing it: the header of a scan is enough."""
+"""What a job would do and cost, without doing it: nothing but reading."""
 
 from __future__ import annotations
 
@@ -6,27 +6,22 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.io import ScanSource
+from pinvgcn.members import MEMBERS
 from pinvgcn.nodes import SCAN
-from pinvgcn.scans.columns import candidates
-from pinvgcn.scans.jobs import (
-    PredictRequest,
-    SegmentRequest,
-    check_files,
-    frame_of,
-    load_scan_model,
-    metres_of,
-)
-from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.labels import FieldLabels
-from pinvgcn.scans.output import check_target, default_field
-from pinvgcn.scans.survey import is_file
+from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, silent, start_predict, start_segment
+from pinvgcn.scans.labels import LAS, name_of
+from pinvgcn.scans.output import Copy
+from pinvgcn.scans.sets import SET, explained
+from pinvgcn.scans.survey import Tell
+from pinvgcn.words import counted
 
 # memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, rough, those of a fit guessed
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
 SHAPE_SECONDS, OTHER_SECONDS = 75e-6, 50e-6  # a point
 FIT_SECONDS, FIT_SECONDS_EACH = 10.0, 100e-6
+REPORT_FITS = 3  # that hold out labels
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,8 @@ class Plan:
         return [
             *(f"{name:<{width}}  {value}" for name, value in self.facts.items()),
             f"{'cost':<{width}}  about {self.memory / 2**30:.1f} GiB of memory, "
-            f"{self.disk / 2**30:.1f} GiB of disk for a while, {_duration(self.seconds)}",
+            f"{self.disk / 2**30:.1f} GiB of disk for a while, {_duration(self.seconds)} (a guess: seconds "
+            "depend on the machine)",
             "Nothing was written.",
         ]
 
@@ -62,67 +58,67 @@ class Plan:
         }
 
 
-def plan_segment(request: SegmentRequest) -> Plan:
-    """Of ``segment``; what is wrong with the request is said as it would be then."""
-    source = open_scan(request.scan)
-    check_files(request)
-    if is_file(request.labels, source):
-        rows = len(LabelFile.read(request.labels).values)
-        labels, besides = f"{rows:,} rows of {request.labels}", None
-    else:
-        own = FieldLabels.of(source, request.labels, request.unlabelled)
-        labels, besides = f"field {own.name}; unlabelled: {', '.join(filter(None, own.unlabelled))}", own.name
-    columns = candidates(source, request.features, besides=besides)
-    whole = source.count <= request.fit_points
-    fitted = min(source.count, request.fit_points)
+def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
+    """Of ``segment``: the scan is read once, and what is wrong with the request is said as it would be."""
+    source, metres, seen, copy = start_segment(request, tell)
+    whole = source.count - seen.omitted <= request.fit_points
+    fitted = min(source.count - seen.omitted, request.fit_points)
     how = (
-        f"all {source.count:,} points, in memory"
+        f"all {counted(fitted, 'point')}, in memory"
         if whole
         else f"{fitted:,} of {source.count:,} points: the labelled ones and others at random"
     )
+    names = [name_of(value, asprs=source.format in LAS) for value in seen.classes]
     facts = {
-        **_facts(source, metres_of(source, request.metres), columns, local=source.count >= SCAN),
-        "labels": labels,
+        **_facts(source, metres, seen.fields, local=not whole or fitted >= SCAN),
+        "labels": ", ".join(f"{count:,} of {name}" for name, count in zip(names, seen.counts, strict=True)),
         "fitted to": how,
-        "class goes to": request.field or default_field(source),
-        "written": str(request.out),
+        **_written(copy),
     }
     cores = os.cpu_count() or 1
     shapes = SHAPE_SECONDS / cores
-    seconds = FIT_SECONDS + fitted * (FIT_SECONDS_EACH + shapes)
+    fit = FIT_SECONDS + fitted * FIT_SECONDS_EACH
+    seconds = fit + fitted * shapes + (0 if request.report is None else REPORT_FITS * fit)
     if not whole:
         seconds += source.count * (shapes + OTHER_SECONDS / cores)
     tiles = 1 if whole else _tiles(source.count, request.tile_points)
     memory = BASE_BYTES + max(
         fitted * FIT_BYTES, 0 if whole else min(source.count, request.tile_points) * TILE_BYTES
     )
-    return Plan(facts, source.count, tiles, memory, 0 if whole else source.count * SPILL_BYTES, seconds)
+    return Plan(facts, source.count, tiles, memory, 0 if whole else _disk(copy, MEMBERS), seconds)
 
 
 def plan_predict(request: PredictRequest) -> Plan:
     """Of ``predict``."""
-    model = load_scan_model(request.model)
-    source = open_scan(request.scan)
-    check_target(request.out, request.force)
-    metres = metres_of(source, request.metres)
-    fields = frame_of(model, request.model, metres).fields(source)
+    model, source, metres, frame, copy = start_predict(request)
     tiles = _tiles(source.count, request.tile_points)
     facts = {
-        **_facts(source, metres, fields, local=model._nodes.geometry),
-        "model": f"{request.model}, {len(model.classes_)} classes, of {model.spectrum_.n_nodes:,} points",
+        **_facts(source, metres, frame.fields(source), local=model._nodes.geometry),
+        "model": f"{request.model}, {counted(len(model.classes_), 'class')}, of "
+        f"{counted(model.spectrum_.n_nodes, 'point')}",
         "tiles": f"{tiles:,}",
-        "class goes to": request.field or default_field(source),
-        "written": str(request.out),
+        **_written(copy),
     }
     seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
     memory = BASE_BYTES + min(source.count, request.tile_points) * TILE_BYTES
-    return Plan(facts, source.count, tiles, memory, source.count * SPILL_BYTES, seconds)
+    return Plan(facts, source.count, tiles, memory, _disk(copy, len(model._ensemble.members)), seconds)
+
+
+def _written(copy: Copy) -> dict[str, str]:
+    sets = {"set goes to": f"{SET}: {explained(copy.classes, copy.format)}"} if copy.sets else {}
+    return {"class goes to": copy.field, **sets, "written": f"{copy.writer.out}, {copy.format.upper()}"}
+
+
+def _disk(copy: Copy, members: int) -> float:
+    """Points, columns and probabilities of tiles; where sets are asked for, those of each member."""
+    each = 8 * len(copy.classes) * members if copy.sets else 0
+    return copy.source.count * (SPILL_BYTES + each)
 
 
 def _facts(source: ScanSource, metres: float, columns: list[str], *, local: bool) -> dict[str, str]:
     unit = "metres" if metres == 1 else f"{metres:g} m"
     return {
-        "scan": f"{source.path}, {source.format.upper()}, {source.count:,} points, unit {unit}",
+        "scan": f"{source.path}, {source.format.upper()}, {counted(source.count, 'point')}, unit {unit}",
         "features": ", ".join(["position", *(["local shape"] if local else []), *columns]),
     }
 

@@ -1,27 +1,31 @@
 """A model's answer at every point of a scan of any size, as if the scan had been in memory.
 
 Tile by tile: local shapes, then p at each point, which is kept on disk; then q = (p + k p̄)/(k + 1) with the
-means p̄ over neighbours, across the borders of tiles (`docs/maths.md`, 9).
+means p̄ over neighbours, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the p of
+each member alone goes the same way beside it.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.averages import average_and_reach
 from pinvgcn.features.geometry import geometry_and_reach
-from pinvgcn.features.tiles import Surroundings, Tiles
+from pinvgcn.features.tiles import Question, Surroundings, Tiles
 from pinvgcn.nodes import CloudNodes, PlacedNodes, outside
 from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension
 
 AT_A_TIME = 65_536  # points whose basis values are in memory
+SHAPES = 0.6  # of the time of a point goes to its local shape, roughly
 WIDEST = 300  # points that local_geometry looks at
 PREDICTED, OUTSIDE, ALONE = 0, 1, 2  # supported; beyond the model's support; joined to nothing, not predicted
 
@@ -33,58 +37,83 @@ class Answers:
     index: np.ndarray  # (k,) their numbers in the scan
     proba: np.ndarray  # (k, classes)
     flags: np.ndarray  # (k,) PREDICTED, OUTSIDE or ALONE
+    sets: np.ndarray | None = None  # (k, classes), a mask
 
 
-def shapes(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
+def shapes(heard: Callable[[int], None]) -> Question:
     """`local_geometry`, as a question to tiles."""
-    return geometry_and_reach(queries, around.points)
+    return lambda queries, around: geometry_and_reach(queries, around.points, heard=heard)
 
 
-def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answers]:
-    """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``."""
+def answers(
+    model: PinvGCNClassifier, tiles: Tiles, tell: Tell, *, coverage: float | None = None
+) -> Iterator[Answers]:
+    """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``; and
+    with a ``coverage``, ``predict_set``."""
     nodes: Any = model._nodes
-    total, done = sum(tiles.counts[tile] for tile in tiles.mine), 0
-    tell("Classifying", 0, total)
+    sets = None if coverage is None else model._sets_or_raise()
+    places = None if sets is None or coverage is None else sets.places(coverage, model.classes_)
+    share = SHAPES if nodes.geometry else 0.0
+    total = sum(tiles.counts[tile] for tile in tiles.mine)
+    progress = Within(tell, "Classifying", total)
     for tile in tiles.mine:
+        progress.begin(tiles.counts[tile])
         if tile not in tiles.kept_before:
             piece = tiles.load(tile)
-            local = tiles.ask(shapes, tile, near=WIDEST) if nodes.geometry else None
+            local = tiles.ask(shapes(progress.part(0, share)), tile, near=WIDEST) if nodes.geometry else None
             width = tiles.columns - tiles.beside
-            P, flag = node_proba(model, piece.points, piece.columns[:, :width] if width else None, local)
+            columns = piece.columns[:, :width] if width else None
+            P, flag = node_proba(
+                model, piece.points, columns, local, members=sets is not None, heard=progress.part(share, 1)
+            )
             tiles.keep("flags", tile, flag)
             tiles.keep("proba", tile, P)
-        done += tiles.counts[tile]
-        tell("Classifying", done, total)
+        progress.end()
     tiles.group.wait()
-    k, done = model._outcome.neighbours, 0
+    k = model._outcome.neighbours
 
     def means(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
         assert k is not None
-        found, reach = average_and_reach(queries, around.values, cloud=around.points, neighbours=k)
+        found, reach = average_and_reach(
+            queries, around.values, cloud=around.points, neighbours=k, heard=progress.part()
+        )
         return found, np.column_stack([reach, np.zeros(len(reach))])
 
     if k is not None:
-        tell("Averaging", 0, total)
+        progress = Within(tell, "Averaging", total)
     for tile in tiles.mine:
         q = np.array(tiles.kept("proba", tile))
         if k is not None:
+            progress.begin(len(q))
             q = (q + k * tiles.ask(means, tile, near=k, kept="proba")) / (k + 1)
-            done += len(q)
-            tell("Averaging", done, total)
-        yield Answers(tiles.load(tile).index, model._outcome.weighed(q), np.array(tiles.kept("flags", tile)))
+            progress.end()
+        joint, each = np.split(q, [len(model.classes_)], axis=1)
+        found = None if sets is None else sets.from_averages(each, model._outcome) < places
+        flags = np.array(tiles.kept("flags", tile))
+        yield Answers(tiles.load(tile).index, model._outcome.weighed(joint), flags, found)
 
 
 def node_proba(
-    model: PinvGCNClassifier, points: np.ndarray, columns: np.ndarray | None, local: np.ndarray | None
+    model: PinvGCNClassifier,
+    points: np.ndarray,
+    columns: np.ndarray | None,
+    local: np.ndarray | None,
+    *,
+    members: bool = False,
+    heard: Callable[[int], None] = lambda count: None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p (m, classes) before neighbours are asked, and flags (m,); at an ALONE point p says nothing."""
-    extension = model.spectrum_.extension
+    """p (m, classes) before neighbours are asked, and flags (m,); at an ALONE point p says nothing.
+
+    With ``members`` the p of each of them alone stands beside it: (m, (1 + members) · classes). ``heard`` is
+    told how many points are done.
+    """
+    extension, ensemble = model.spectrum_.extension, model._ensemble
     assert isinstance(extension, KernelExtension)
     assert isinstance(model._nodes, CloudNodes)
-    P = np.full((len(points), len(model.classes_)), 1 / len(model.classes_))
+    width = len(model.classes_) * (1 + len(ensemble.members) if members else 1)
+    P = np.full((len(points), width), 1 / len(model.classes_))
     flags = np.full(len(points), PREDICTED, dtype=np.uint8)
-    plain = copy.copy(model)
-    plain._outcome = replace(model._outcome, neighbours=None, factors=None)
+    placed = copy.copy(model)
     for start in range(0, len(points), AT_A_TIME):
         rows = np.arange(start, min(start + AT_A_TIME, len(points)))
         V, alone = extension.where_joined(points[rows])
@@ -92,8 +121,13 @@ def node_proba(
         flags[rows[alone]] = ALONE
         rows, V = rows[~alone], V[~alone]
         if len(rows):
-            plain._nodes = PlacedNodes(model._nodes, V, None if local is None else local[rows])
-            P[rows] = plain.predict_proba(
-                points[rows], features=None if columns is None else columns[rows], among="own"
-            )
+            placed._nodes = PlacedNodes(model._nodes, V, None if local is None else local[rows])
+            beside = None if columns is None else columns[rows]
+            seen = placed._placed(points[rows], beside, "own")[0]
+            scores = list(ensemble.each(seen))
+            told = [sum(scores) / len(scores)]
+            if members:
+                told += [ensemble.alone * s for s in scores]
+            P[rows] = np.hstack([softmax(s, axis=1) for s in told])
+        heard(min(start + AT_A_TIME, len(points)))
     return P, flags

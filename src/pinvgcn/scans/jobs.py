@@ -16,18 +16,26 @@ import numpy as np
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.geometry import geometry_and_reach
 from pinvgcn.features.tiles import SIZE, Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
-from pinvgcn.nodes import CloudNodes
+from pinvgcn.io.scan_writer import format_of
+from pinvgcn.nodes import SCAN, CloudNodes
 from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import LAS, OMITTED, has_noise, name_of, noise_in
 from pinvgcn.scans.output import Copy, Outcomes, check_target
+from pinvgcn.scans.sets import check_labels, explained, with_members
 from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
 from pinvgcn.scans.thinning import thinned
+from pinvgcn.scans.within import Within
+from pinvgcn.set_columns import SetSizes, from_bits
+from pinvgcn.words import counted, verb
 
 FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
+
+AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -52,6 +60,7 @@ class SegmentRequest:
     tile_points: int = SIZE
     random_state: int = 0
     force: bool = False
+    sets: float | None = None  # coverage of prediction sets; None for no sets
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
 
@@ -66,6 +75,7 @@ class PredictRequest:
     metres: float | None = None
     tile_points: int = SIZE
     force: bool = False
+    sets: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,11 +101,18 @@ class Result:
     seconds: dict[str, float]
     model: PinvGCNClassifier = attribute(repr=False)
     sample: Sample | None = attribute(default=None, repr=False)
+    sets: SetSizes | None = None
+    set_column: str | None = None  # how to read it
+
+    @property
+    def work_seconds(self) -> float:
+        """Of all that was done to the scan; a report comes after it."""
+        return sum(spent for stage, spent in self.seconds.items() if stage not in AFTERWARDS)
 
     @property
     def points_per_second(self) -> float:
-        """Over all that was done."""
-        return self.source.count / max(sum(self.seconds.values()), 1e-9)
+        """Over all that was done to the scan."""
+        return self.source.count / max(self.work_seconds, 1e-9)
 
     @property
     def features(self) -> list[str]:
@@ -107,14 +124,20 @@ class Result:
         """What somebody should know before they rely on it."""
         lines = []
         if self.outside:
+            lie = verb(self.outside, "lies", "lie")
+            guess = verb(self.outside, "its class is a guess", "their classes are guesses")
             lines.append(
-                f"{self.outside:,} points lie beyond what the model was fitted to: their classes are guesses "
+                f"{counted(self.outside, 'point')} {lie} beyond what the model was fitted to: {guess} "
                 "(outside = 1)"
             )
         if self.alone:
-            lines.append(f"{self.alone:,} points are far from all of training: no prediction (outside = 2)")
+            far = verb(self.alone, "is", "are")
+            lines.append(
+                f"{counted(self.alone, 'point')} {far} far from all of training: no prediction (outside = 2)"
+            )
         if self.noise:
-            lines.append(f"{self.noise:,} points of noise took no part and keep their class")
+            keep = verb(self.noise, "keeps its", "keep their")
+            lines.append(f"{counted(self.noise, 'point')} of noise took no part and {keep} class")
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -145,6 +168,7 @@ class Result:
             "tiles": self.tiles,
             "seconds": self.seconds,
             "points_per_second": self.points_per_second,
+            "sets": None if self.sets is None else {**self.sets.as_dict(), "written_as": self.set_column},
         }
 
 
@@ -155,40 +179,27 @@ class Sample:
     index: np.ndarray  # (m,)
     points: np.ndarray  # (m, 3)
     columns: np.ndarray | None  # (m, c)
-    local: np.ndarray | None  # (m, f) local shapes, where these were taken in a larger cloud
+    local: np.ndarray | None  # (m, f) local shapes in the whole scan
     codes: np.ndarray  # (m,) labels, or -1
 
 
 def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     """Fit a model to the labels of a scan and classify all of its points."""
-    check_count("fit_points", request.fit_points)
-    check_count("tile_points", request.tile_points)
     clock = _Clock()
-    source = open_scan(request.scan)
-    check_files(request)
-    metres = metres_of(source, request.metres)
-    seen = survey(
-        source,
-        request.labels,
-        unlabelled=request.unlabelled,
-        features=request.features,
-        metres=metres,
-        tell=tell,
-    )
-    if -1 in seen.classes:
-        raise LabelError("-1 means unlabelled and cannot be a class. Give that class another number.")
-    copy = Copy(source, request.out, request.field, seen.classes, force=request.force)
+    source, metres, seen, copy = start_segment(request, tell)
+    sets = request.sets is not None
     clock.stop("reading")
     given = None if request.relabel else seen.codes
     whole = source.count - seen.omitted <= request.fit_points
     with _workspace(request.out, needed=not whole) as folder:
-        outcomes = Outcomes.empty(source.count, folder)
+        outcomes = Outcomes.empty(source.count, folder, sets=sets)
         if whole:
-            sample = _everything(source, seen)
+            sample = _everything(source, seen, request, tell)
             model = _fit(request, seen, sample, tell)
             clock.stop("fitting")
             flags = np.zeros(len(sample.index), dtype=np.uint8)
-            outcomes.put(sample.index, model.transduction_proba_, flags, _at(given, sample.index))
+            found = None if request.sets is None else model.transduction_set(coverage=request.sets)
+            outcomes.put(sample.index, model.transduction_proba_, flags, _at(given, sample.index), found)
             tiles = 1
         else:
             assert folder is not None
@@ -203,8 +214,8 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             clock.stop("local shapes")
             model = _fit(request, seen, sample, tell)
             clock.stop("fitting")
-            for some in answers(model, cloud, tell):
-                outcomes.put(some.index, some.proba, some.flags, _at(given, some.index))
+            for some in answers(model, cloud, tell, coverage=request.sets):
+                outcomes.put(some.index, some.proba, some.flags, _at(given, some.index), some.sets)
             clock.stop("classifying")
             tiles = len(cloud)
         copy.write(outcomes, tell)
@@ -214,25 +225,19 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
         return _result(
             source, copy, seen.classes, seen.counts, outcomes, clock, model,
             noise=seen.omitted, metres=metres, fields=seen.fields, left_out=seen.left_out,
-            fitted=len(sample.index), tiles=tiles, sample=sample,
+            fitted=len(sample.index), tiles=tiles, sample=sample, coverage=request.sets,
         )  # fmt: skip
 
 
 def predict(request: PredictRequest, tell: Tell = silent) -> Result:
     """Classify the points of a scan with a saved model."""
-    check_count("tile_points", request.tile_points)
     clock = _Clock()
-    model = load_scan_model(request.model)
-    source = open_scan(request.scan)
-    classes = model.classes_.tolist()
-    metres = metres_of(source, request.metres)
-    frame = frame_of(model, request.model, metres)
-    fields = frame.fields(source)
-    copy = Copy(source, request.out, request.field, classes, force=request.force)
+    model, source, metres, frame, copy = start_predict(request)
+    classes, fields, sets = copy.classes, frame.fields(source), request.sets is not None
     codes = None
     with _workspace(request.out, needed=True) as folder:
         assert folder is not None
-        outcomes = Outcomes.empty(source.count, folder)
+        outcomes = Outcomes.empty(source.count, folder, sets=sets)
         if has_noise(source):
             codes = np.memmap(folder / "noise", np.int16, mode="w+", shape=(source.count,))
             for piece in source.chunks(PIECE, fields=["classification"]):
@@ -244,16 +249,59 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
             size=request.tile_points,
         )
         clock.stop("reading")
-        for some in answers(model, cloud, tell) if cloud.count else ():
-            outcomes.put(some.index, some.proba, some.flags)
+        for some in answers(model, cloud, tell, coverage=request.sets) if cloud.count else ():
+            outcomes.put(some.index, some.proba, some.flags, sets=some.sets)
         clock.stop("classifying")
         copy.write(outcomes, tell)
         clock.stop("writing")
         return _result(
             source, copy, classes, np.zeros(len(classes), dtype=int), outcomes, clock, model,
             noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
-            fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None,
+            fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None, coverage=request.sets,
         )  # fmt: skip
+
+
+def start_segment(request: SegmentRequest, tell: Tell = silent) -> tuple[ScanSource, float, Survey, Copy]:
+    """All that comes before the work: the scan is read, and what cannot be done is refused."""
+    check_count("fit_points", request.fit_points)
+    check_count("tile_points", request.tile_points)
+    source = open_scan(request.scan)
+    check_files(request)
+    metres = metres_of(source, request.metres)
+    format_of(source, request.out)  # before the file is read
+    seen = survey(
+        source,
+        request.labels,
+        unlabelled=request.unlabelled,
+        features=request.features,
+        metres=metres,
+        tell=tell,
+    )
+    if -1 in seen.classes:
+        raise LabelError("-1 means unlabelled and cannot be a class. Give that class another number.")
+    sets = request.sets is not None
+    copy = Copy(source, request.out, request.field, seen.classes, force=request.force, sets=sets)
+    if request.sets is not None:
+        check_labels(
+            request.sets, seen.codes, seen.classes, fit_points=request.fit_points,
+            random_state=request.random_state, settings=request.settings,
+        )  # fmt: skip
+    return source, metres, seen, copy
+
+
+def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Frame, Copy]:
+    """The same for ``predict``: the model is loaded and the scan's header read."""
+    check_count("tile_points", request.tile_points)
+    model = load_scan_model(request.model)
+    source = open_scan(request.scan)
+    metres = metres_of(source, request.metres)
+    frame = frame_of(model, request.model, metres)
+    frame.fields(source)
+    sets = request.sets is not None
+    copy = Copy(source, request.out, request.field, model.classes_.tolist(), force=request.force, sets=sets)
+    if request.sets is not None:
+        model._sets_or_raise().places(request.sets, model.classes_)
+    return model, source, metres, frame, copy
 
 
 def check_files(request: SegmentRequest) -> None:
@@ -314,30 +362,35 @@ def _pieces(
         tell("Reading", piece.start + len(piece), source.count)
 
 
-def _everything(source: ScanSource, seen: Survey) -> Sample:
+def _everything(source: ScanSource, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
     pieces = list(_pieces(source, seen.frame, seen.fields, seen.codes))
     index = np.concatenate([piece.index for piece in pieces])
     columns = np.concatenate([piece.columns for piece in pieces]) if seen.fields else None
     points = np.concatenate([piece.points for piece in pieces])
-    return Sample(index, points, columns, None, seen.codes[index])
+    local = None
+    if len(points) >= SCAN and request.settings.get("geometry", "auto") == "auto":  # what fit would do
+        progress = Within(tell, "Local shapes", len(points))
+        progress.begin(len(points))
+        local, _ = geometry_and_reach(points, heard=progress.part())
+    return Sample(index, points, columns, local, seen.codes[index])
 
 
 def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
     """The points that a large scan is fitted to, with their local shapes in the whole of it."""
     wanted = np.zeros(len(seen.codes), dtype=bool)
     wanted[thinned(seen.codes, request.fit_points, random_state=request.random_state)] = True
-    index, points, columns, local, done = [], [], [], [], 0
-    tell("Local shapes", 0, cloud.count)
+    index, points, columns, local = [], [], [], []
+    progress = Within(tell, "Local shapes", int(wanted.sum()))
     for tile in range(len(cloud)):
         piece = cloud.load(tile)
         rows = np.flatnonzero(wanted[piece.index])
+        progress.begin(len(rows))
         if len(rows):
-            local.append(cloud.ask(shapes, tile, near=WIDEST, rows=rows))
+            local.append(cloud.ask(shapes(progress.part()), tile, near=WIDEST, rows=rows))
             index.append(piece.index[rows])
             points.append(piece.points[rows])
             columns.append(piece.columns[rows])
-        done += len(piece.index)
-        tell("Local shapes", done, cloud.count)
+        progress.end()
     numbers = np.concatenate(index)
     order = np.argsort(numbers)
     return Sample(
@@ -351,7 +404,8 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
 
 def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> PinvGCNClassifier:
     tell("Preparing", 0, 1)
-    model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
+    settings = request.settings if request.sets is None else with_members(request.settings)
+    model = PinvGCNClassifier(**{"random_state": request.random_state, **settings})
     model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, seen.classes)
     with stopped_by_interrupts():
@@ -414,8 +468,11 @@ def _result(
     outcomes: Outcomes,
     clock: _Clock,
     model: PinvGCNClassifier,
+    *,
+    coverage: float | None,
     **others: Any,
 ) -> Result:
+    sizes = None if coverage is None else SetSizes(coverage, np.zeros(len(classes) + 1, dtype=np.int64))
     counts = np.zeros(len(classes), dtype=np.int64)
     totals = {"sure": 0.0, "predicted": 0, "outside": 0, "alone": 0}
     for start in range(0, source.count, PIECE):
@@ -426,8 +483,12 @@ def _result(
         totals["predicted"] += int((codes >= 0).sum())
         totals["outside"] += int((outcomes.flags[rows] == OUTSIDE).sum())
         totals["alone"] += int((outcomes.flags[rows] == ALONE).sum())
+        if sizes is not None and outcomes.sets is not None:
+            told = (codes >= 0) & (outcomes.flags[rows] != ALONE)
+            sizes += SetSizes.of(sizes.coverage, from_bits(outcomes.sets[rows][told], len(classes)))
     return Result(
         source, copy.writer.out, copy.field, classes, source.format in LAS, given, counts,
         mean_confidence=totals["sure"] / max(totals["predicted"], 1), outside=int(totals["outside"]),
-        alone=int(totals["alone"]), seconds=clock.seconds, model=model, **others,
+        alone=int(totals["alone"]), seconds=clock.seconds, model=model, sets=sizes,
+        set_column=None if sizes is None else explained(classes, copy.format), **others,
     )  # fmt: skip

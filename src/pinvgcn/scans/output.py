@@ -1,4 +1,4 @@
-"""The copy of a scan in which every point has a class, how sure the model is of it, and a flag."""
+"""The copy of a scan in which every point has a class, its probability, a flag and, if asked for, a set."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import numpy as np
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.io import ScanSource, ScanWriter
 from pinvgcn.io.scan_writer import check_target as check_place
+from pinvgcn.io.scan_writer import format_of
 from pinvgcn.scans.everywhere import ALONE
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
+from pinvgcn.scans.sets import SET, column, column_type
 from pinvgcn.scans.survey import PIECE, Tell
+from pinvgcn.set_columns import as_bits
 
 PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
 NOTHING = -1  # the code of a point without a prediction
@@ -39,9 +42,10 @@ class Outcomes:
     codes: np.ndarray  # (n,) int16
     confidence: np.ndarray  # (n,) float32, 0 where nothing is predicted
     flags: np.ndarray  # (n,) uint8
+    sets: np.ndarray | None = None  # (n,) uint64, bits
 
     @classmethod
-    def empty(cls, count: int, folder: Path | None) -> Outcomes:
+    def empty(cls, count: int, folder: Path | None, *, sets: bool = False) -> Outcomes:
         """In memory, or in files of a folder."""
 
         def array(name: str, dtype: Any) -> np.ndarray:
@@ -51,12 +55,23 @@ class Outcomes:
 
         codes = array("codes", np.int16)
         codes[:] = NOTHING
-        return cls(codes, array("confidence", np.float32), array("flags", np.uint8))
+        return cls(
+            codes,
+            array("confidence", np.float32),
+            array("flags", np.uint8),
+            array("sets", np.uint64) if sets else None,
+        )
 
     def put(
-        self, index: np.ndarray, proba: np.ndarray, flags: np.ndarray, given: np.ndarray | None = None
+        self,
+        index: np.ndarray,
+        proba: np.ndarray,
+        flags: np.ndarray,
+        given: np.ndarray | None = None,
+        sets: np.ndarray | None = None,
     ) -> None:
-        """Answers at some points. Those with a label of their own, ``given`` as codes, keep it."""
+        """Answers at some points. Those with a label of their own, ``given`` as codes, keep it; their set, as
+        that of all, is the model's."""
         codes = proba.argmax(axis=1)
         if given is not None:
             codes = np.where(given >= 0, given, codes)
@@ -64,20 +79,30 @@ class Outcomes:
         self.codes[index] = np.where(alone, NOTHING, codes)
         self.confidence[index] = np.where(flags == ALONE, 0.0, proba[np.arange(len(codes)), codes])
         self.flags[index] = flags
+        if self.sets is not None and sets is not None:
+            self.sets[index] = np.where(flags == ALONE, 0, as_bits(sets)).astype(np.uint64)
 
 
 class Copy:
     """Writes the copy; whatever can be known to fail fails when it is made, before any work."""
 
     def __init__(
-        self, source: ScanSource, out: Path, field: str | None, classes: list[Any], *, force: bool
+        self,
+        source: ScanSource,
+        out: Path,
+        field: str | None,
+        classes: list[Any],
+        *,
+        force: bool,
+        sets: bool = False,
     ) -> None:
         check_target(out, force)
         self.source, self.field, self.classes = source, field or default_field(source), classes
-        if self.field in (CONFIDENCE, FLAG):
-            raise ParameterError(
-                f"field must be another name than {CONFIDENCE!r} and {FLAG!r}. Got {field!r}."
-            )
+        self.format = format_of(source, out)
+        self.sets = {SET: column_type(self.format, classes)} if sets else {}
+        others = (CONFIDENCE, FLAG, *self.sets)
+        if self.field in others:
+            raise ParameterError(f"field must be another name than {' and '.join(others)}. Got {field!r}.")
         text = any(isinstance(value, str) for value in classes)
         if text and source.format in LAS:
             word = next(value for value in classes if isinstance(value, str))
@@ -95,7 +120,8 @@ class Copy:
             self.values = values
             source.check_values(self.field, values)
         self.writer: ScanWriter = source.writer(
-            out, {self.field: self.dtype, CONFIDENCE: np.dtype(np.float32), FLAG: np.dtype(np.uint8)}
+            out,
+            {self.field: self.dtype, CONFIDENCE: np.dtype(np.float32), FLAG: np.dtype(np.uint8), **self.sets},
         )
 
     def write(self, outcomes: Outcomes, tell: Tell) -> None:
@@ -108,13 +134,16 @@ class Copy:
                 classes = self.values[np.maximum(codes, 0)]
                 if before is not None:
                     classes = np.where(codes == NOTHING, next(before), classes)
-                writer.write(
-                    {
-                        self.field: classes.astype(self.dtype),
-                        CONFIDENCE: np.asarray(outcomes.confidence[rows]),
-                        FLAG: np.asarray(outcomes.flags[rows]),
-                    }
-                )
+                columns = {
+                    self.field: classes.astype(self.dtype),
+                    CONFIDENCE: np.asarray(outcomes.confidence[rows]),
+                    FLAG: np.asarray(outcomes.flags[rows]),
+                }
+                for name, dtype in self.sets.items():
+                    assert outcomes.sets is not None
+                    absent = columns[FLAG] == ALONE
+                    columns[name] = column(outcomes.sets[rows], absent, self.classes, dtype)
+                writer.write(columns)
                 tell("Writing", rows.stop, self.source.count)
 
     def _before(self) -> Iterator[np.ndarray]:

@@ -20,6 +20,7 @@ from pinvgcn.scans.jobs import Sample, SegmentRequest, labels_of
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview
 from pinvgcn.scans.thinning import Drawn
+from pinvgcn.scans.within import Within
 
 
 def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
@@ -31,17 +32,16 @@ def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
     scan = tiles.count >= SCAN  # fewer points have no local shapes
     width = tiles.columns + 3 + (len(geometry_names()) if scan else 0)
     index, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, width))]
-    total, done = sum(tiles.counts[tile] for tile in own.mine), 0
-    tell("Local shapes", 0, total)
+    progress = Within(tell, "Local shapes", sum(tiles.counts[tile] for tile in own.mine))
     for tile in own.mine:
         piece = own.load(tile)
+        progress.begin(len(piece.index))
         some = np.flatnonzero(drawn(piece.index, piece.columns[:, -1].astype(np.int64)))
         if len(some):
-            local = [own.ask(shapes, tile, near=WIDEST, rows=some)] if scan else []
+            local = [own.ask(shapes(progress.part()), tile, near=WIDEST, rows=some)] if scan else []
             index.append(piece.index[some])
             rows.append(np.hstack([piece.points[some], piece.columns[some], *local]))
-        done += len(piece.index)
-        tell("Local shapes", done, total)
+        progress.end()
     numbers, values = _in_order(np.concatenate(index), np.concatenate(rows), tiles.group)
     points, columns, codes, shape = np.split(values, np.cumsum([3, tiles.columns - 1, 1]), axis=1)
     extra = columns if columns.shape[1] else None

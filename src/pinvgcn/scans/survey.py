@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.errors import LabelError
+from pinvgcn.errors import DataError, LabelError, ParameterError
 from pinvgcn.io import ScanSource
 from pinvgcn.scans.columns import Ranges, candidates, plain_name
 from pinvgcn.scans.frame import Frame
@@ -52,6 +53,11 @@ def survey(
 ) -> Survey:
     """Read a scan once; ``labels`` is a field of it, or a CSV file."""
     beside = LabelFile.read(labels) if is_file(labels, source) else None
+    if beside is not None and unlabelled is not None:
+        raise ParameterError(
+            "--unlabelled names values of a field of the scan. Got it beside the labels of "
+            f"{labels}; leave it out, and leave points without a label out of that file."
+        )
     own = FieldLabels.of(source, labels, unlabelled) if beside is None else None
     noisy = has_noise(source)
     wanted = candidates(source, features, besides=None if own is None else own.name)
@@ -96,7 +102,16 @@ def survey(
 
 
 def is_file(labels: str, source: ScanSource) -> bool:
-    """A name that is no field of the scan, and is a file or looks like one."""
+    """Whether labels are in a file of their own; an error where the name promises one that is not there."""
     if labels in source.fields:
         return False
-    return Path(labels).is_file() or Path(labels).suffix.lower() in (".csv", ".tsv", ".txt")
+    path = Path(labels)
+    if not path.is_file() and path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        names = {name.lower(): name for name in source.fields}
+        near = difflib.get_close_matches(path.stem.lower(), names, n=1, cutoff=0.5)
+        raise DataError(
+            f"There is neither a file {labels} nor a field of that name in {source.path}"
+            f"{f'; did you mean {names[near[0]]!r}?' if near else '.'} "
+            f"Its fields: {', '.join(source.fields) or 'none besides x, y, z'}."
+        )
+    return path.is_file()

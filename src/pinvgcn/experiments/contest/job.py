@@ -5,22 +5,26 @@ from __future__ import annotations
 import shlex
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from pinvgcn.checks import check_choice, check_positive
 from pinvgcn.errors import LabelError, ParameterError, TrainingError
 from pinvgcn.experiments.contest.apart import BUDGET, compare_apart
 from pinvgcn.experiments.contest.data import load_task
-from pinvgcn.experiments.contest.report import OURS, Contest, margin_lines, write_contest
+from pinvgcn.experiments.contest.report import FILES, OURS, Contest, margin_lines, write_contest
 from pinvgcn.experiments.methods import BASELINES, RIVALS
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.task import Method, Sink, Task
 
 __all__ = [
+    "FILES",
     "Request",
     "count",
     "margin_lines",
     "parse_list",
     "parse_methods",
+    "plan_of",
     "run",
     "task_for",
     "write_contest",
@@ -108,6 +112,20 @@ def task_for(request: Request) -> Task:
 def count(request: Request) -> int:
     """How many lines of progress ``run`` reports."""
     return len(request.methods) * len(request.seeds)
+
+
+def plan_of(request: Request, task: Task, folder: Path) -> dict[str, Any]:
+    """What ``run`` would do."""
+    assert task.per_class is not None
+    longest = request.budget * len(request.methods)
+    return {
+        "data": f"{task.title}: {task.rows:,} {task.noun}, {len(task.class_names)} classes",
+        "methods": [method_of(name).title for name in request.methods],
+        "choices_of_labels": len(request.seeds),
+        "labels_per_class": task.per_class,
+        "folder": str(folder),
+        "seconds_at_most": longest,
+    }
 
 
 def run(request: Request, task: Task, *, progress: Sink = lambda line: None) -> Contest:

@@ -19,8 +19,10 @@ from pinvgcn.experiments.figures.drawing import inline_svg, style
 from pinvgcn.experiments.files import write_text
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.experiments.pieces import name_cell, recall_table, seconds_cell, share_cell
+from pinvgcn.io.unfinished import unfinished
 
 OURS = "pinvgcn"
+FILES = ("results.json", "comparison.png", "report.html")
 MEASURES = {"accuracy": "Accuracy", "macro_f1": "Macro F1"}
 
 LEAD = Template("""<p class="lead">$rows $noun in $classes classes; each method was told the class of $amount,
@@ -89,9 +91,9 @@ def write_contest(contest: Contest, folder: Path) -> dict[str, Any]:
     surroundings = environment()
     numbers = results(contest, surroundings)
     write_text(folder / "results.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
-    with style():
+    with style(), unfinished(folder / "comparison.png") as picture:
         chart(contest.comparison, OURS).savefig(
-            folder / "comparison.png", dpi=160, facecolor="white", metadata={"Software": None}
+            picture, format="png", dpi=160, facecolor="white", metadata={"Software": None}
         )
     write_text(folder / "report.html", html_report(contest, surroundings))
     return numbers

@@ -18,6 +18,8 @@ from pinvgcn.experiments.tables.heldout import HeldOut, fold_count, held_out, si
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
 from pinvgcn.io.unfinished import check_output
 from pinvgcn.runs import SharedRows, stopped_by_interrupts
+from pinvgcn.set_columns import SetSizes, as_words, check_words
+from pinvgcn.sets import check_coverage
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is
@@ -31,6 +33,7 @@ class Request:
     class_weight: str | None = None
     random_state: int = 0
     probabilities: bool = False  # a column for each class too
+    sets: float | None = None  # coverage of prediction sets; None for no column of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +48,21 @@ class Classified:
     heldout: HeldOut | None
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sets: np.ndarray | None = None  # (n, m), a mask
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns that are added."""
-        return new_columns(self.plan.target.name, self.plan.target.classes, self.request.probabilities)
+        target, request = self.plan.target, self.request
+        sets = request.sets is not None
+        return new_columns(target.name, target.classes, request.probabilities, sets=sets)
+
+    @property
+    def set_sizes(self) -> SetSizes | None:
+        """Of the rows that have a prediction."""
+        if self.request.sets is None or self.sets is None:
+            return None
+        return SetSizes.of(self.request.sets, self.sets[self.plan.known])
 
     def write(self, out: str | Path, *, force: bool = False) -> None:
         """The table with the new columns; labelled rows have the model's answer too."""
@@ -59,7 +72,8 @@ class Classified:
             for start in range(0, len(self.answers), 100_000):
                 part = slice(start, start + 100_000)
                 codes, proba = self.answers[part], self.proba[part]
-                writer.write(answer_columns(target, codes, proba, self.columns))
+                sets = None if self.sets is None else self.sets[part]
+                writer.write(answer_columns(target, codes, proba, self.columns, sets))
         self.seconds["writing"] = time.perf_counter() - started
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,6 +111,7 @@ class Classified:
                 "best_simple_method": heldout.best_simple.name,
             },
             "new_columns": self.columns,
+            "sets": None if self.set_sizes is None else self.set_sizes.as_dict(),
             "seed": self.request.random_state,
             "seconds": self.seconds,
             "notes": list(self.notes),
@@ -114,6 +129,7 @@ def classify_table(
     """Fit to all rows, predict all, and see how well labels that are held out are found."""
     started = time.perf_counter()
     request = Request() if request is None else request
+    check_sets(plan, request.sets)
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
     codes = plan.codes[plan.known]
     with warnings.catch_warnings(record=True, action="always") as caught, stopped_by_interrupts():
@@ -142,6 +158,10 @@ def classify_table(
     proba = np.full((plan.rows, len(names)), np.nan)
     answers[plan.known] = np.asarray(fitted.transduction_, dtype=np.int64)
     proba[plan.known] = fitted.transduction_proba_
+    sets = None
+    if request.sets is not None:
+        sets = np.zeros(proba.shape, dtype=bool)
+        sets[plan.known] = fitted.transduction_set(coverage=request.sets)
     fitted.classes_ = names  # it learned codes: a class may be called -1
     fitted.transduction_ = names[answers[plan.known]]
     notes = [*plan.notes(), *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)]
@@ -157,7 +177,15 @@ def classify_table(
     if heldout is None:
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started
-    return Classified(plan, request, fitted, answers, proba, heldout, seconds, tuple(notes))
+    return Classified(plan, request, fitted, answers, proba, heldout, seconds, tuple(notes), sets)
+
+
+def check_sets(plan: TablePlan, coverage: float | None) -> None:
+    """Raise, before there is work to lose, what prediction sets would raise later."""
+    if coverage is not None:
+        check_words(plan.target.classes)
+        codes = plan.codes[plan.known]
+        check_coverage(coverage, codes[codes != UNLABELLED], plan.target.classes)
 
 
 def save_model(result: Classified, path: str | Path, *, force: bool = False) -> None:
@@ -175,15 +203,25 @@ def save_model(result: Classified, path: str | Path, *, force: bool = False) -> 
     result.model.save(path, about=about)
 
 
-def new_columns(target: str, classes: tuple[str, ...], probabilities: bool) -> list[str]:
+def new_columns(
+    target: str, classes: tuple[str, ...], probabilities: bool, *, sets: bool = False
+) -> list[str]:
     """The names of the columns that are added to a table."""
     each = [f"probability_{name}" for name in classes] if probabilities else []
-    return [f"predicted_{target}", "probability", *each]
+    return [f"predicted_{target}", "probability", *each, *([f"set_{target}"] if sets else [])]
 
 
-def answer_columns(target: Any, codes: np.ndarray, proba: np.ndarray, names: list[str]) -> pd.DataFrame:
-    """The new columns of some rows: class, its probability and, if asked for, all probabilities."""
+def answer_columns(
+    target: Any, codes: np.ndarray, proba: np.ndarray, names: list[str], sets: np.ndarray | None = None
+) -> pd.DataFrame:
+    """The new columns of some rows: class, its probability and, if asked for, all probabilities and the set,
+    which is no text where nothing is predicted."""
     best = np.where(codes >= 0, proba[np.arange(len(codes)), np.maximum(codes, 0)], np.nan)
     columns = {names[0]: target.column(codes), names[1]: best}
-    columns |= {name: proba[:, j] for j, name in enumerate(names[2:])}
+    each = names[2:] if sets is None else names[2:-1]
+    columns |= {name: proba[:, j] for j, name in enumerate(each)}
+    if sets is not None:
+        words = as_words(sets, target.classes)
+        words[codes < 0] = None
+        columns[names[-1]] = pd.array(words, dtype="string")
     return pd.DataFrame(columns)

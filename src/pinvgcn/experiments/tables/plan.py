@@ -15,6 +15,7 @@ from pinvgcn.features import ColumnRecipe
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.io import TableSource
+from pinvgcn.words import counted, verb
 
 BINNING = "quantile"  # of numbers: what a table has in its tails shall not decide about the bins
 
@@ -54,8 +55,10 @@ class TablePlan:
         notes += [f"{plan.name!r}: {plan.note}" for plan in self.recipe.used if plan.note]
         without = int((~self.known).sum())
         if without:
+            share, them = verb(without, "shares", "share"), verb(without, "it", "them")
             notes.append(
-                f"{without:,} of {self.rows:,} rows share no value with another: no prediction for them"
+                f"{without:,} of {counted(self.rows, 'row')} {share} no value with another: "
+                f"no prediction for {them}"
             )
         if self.labelled == self.rows:
             notes.append(

@@ -21,6 +21,7 @@ from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.nodes import TableNodes
+from pinvgcn.set_columns import SetSizes, check_words
 
 ROWS = 20_000  # of a chunk
 
@@ -39,6 +40,7 @@ class Predicted:
     checked: int  # ... of which there are so many
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    sets: SetSizes | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
@@ -53,6 +55,7 @@ class Predicted:
             "rows_with_target": self.checked,
             "notes": list(self.notes),
             "seconds": self.seconds,
+            "sets": None if self.sets is None else self.sets.as_dict(),
         }
 
 
@@ -68,42 +71,34 @@ def predict_table(
     *,
     force: bool = False,
     probabilities: bool = False,
+    sets: float | None = None,
     rows: int = ROWS,
     progress: Callable[[int, float | None], None] = lambda rows, share: None,
 ) -> Predicted:
-    """Write ``source`` to ``out`` with the classes that the model predicts, and their probabilities.
+    """Write ``source`` to ``out`` with the classes that the model predicts, and their probabilities; with a
+    coverage as ``sets`` also with the sets of ``predict_set``.
 
     Values that training never saw are ignored, and counted; a row that has no other gets no prediction.
     ``progress`` hears how many rows are done, and which share of the file that is, if known.
     """
     started = time.perf_counter()
-    if not is_table_model(model) or not isinstance(model._nodes, TableNodes):
-        raise ModelFileError(
-            "The model must be one that pinvgcn classify has saved. Got a model without a table's columns."
-        )
-    assert model.about_ is not None
-    try:
-        target = Target.from_dict(model.about_["target"])
-        recipe = ColumnRecipe.from_dict(model.about_["recipe"])
-    except KeyError as error:
-        raise ModelFileError(
-            f"The model's description of its table is damaged: {error} is missing."
-        ) from None
-    if len(target.classes) != len(model.classes_):
-        raise ModelFileError("The model's description of its table is damaged: it has other classes.")
     if not isinstance(source, TableSource):
         source = open_table(source)
-    for plan in recipe.used:
-        source.column(plan.name)
-    names = new_columns(target.name, target.classes, probabilities)
+    target, recipe, names = check_prediction(
+        model, source, out, force=force, probabilities=probabilities, sets=sets
+    )
     counts, without, checked, right, done = np.zeros(len(target.classes), dtype=np.int64), 0, 0, 0, 0
     unseen: Counter[str] = Counter()
     unread: Counter[str] = Counter()
+    sizes = None if sets is None else SetSizes(sets, np.zeros(len(counts) + 1, dtype=np.int64))
     with source.writer(out, names, force=force, decimal=recipe.decimal) as writer:
         for chunk in source.chunks(rows):
             applied = recipe.apply(chunk)
             codes, proba, met = _answers(model, applied.frame)
-            writer.write(answer_columns(target, codes, proba, names))
+            found = None if sets is None else _sets(model, applied.frame, codes >= 0, sets)
+            writer.write(answer_columns(target, codes, proba, names, found))
+            if sizes is not None and found is not None:
+                sizes += SetSizes.of(sizes.coverage, found[codes >= 0])
             counts += np.bincount(codes[codes >= 0], minlength=len(counts))
             without += int((codes < 0).sum())
             unseen.update({name: count for name, count in met.items() if count})
@@ -125,7 +120,59 @@ def predict_table(
         checked,
         source.notes,
         seconds,
+        sizes,
     )
+
+
+def check_prediction(
+    model: PinvGCNClassifier,
+    source: TableSource,
+    out: str | Path,
+    *,
+    force: bool,
+    probabilities: bool,
+    sets: float | None,
+) -> tuple[Target, ColumnRecipe, list[str]]:
+    """The target, the columns and the names of the new ones; all that can be refused before the work is."""
+    target, recipe = _described(model)
+    for plan in recipe.used:
+        source.column(plan.name)
+    names = new_columns(target.name, target.classes, probabilities, sets=sets is not None)
+    source.check_copy(out, force=force)
+    source.check_new(names)
+    if sets is not None:
+        check_words(target.classes)
+        model._sets_or_raise().places(sets, np.array(target.classes, dtype=object))
+    return target, recipe, names
+
+
+def _described(model: PinvGCNClassifier) -> tuple[Target, ColumnRecipe]:
+    """What a model's file tells about its table."""
+    if not is_table_model(model) or not isinstance(model._nodes, TableNodes):
+        raise ModelFileError(
+            "The model must be one that pinvgcn classify has saved. Got a model without a table's columns."
+        )
+    assert model.about_ is not None
+    try:
+        target = Target.from_dict(model.about_["target"])
+        recipe = ColumnRecipe.from_dict(model.about_["recipe"])
+    except KeyError as error:
+        raise ModelFileError(
+            f"The model's description of its table is damaged: {error} is missing."
+        ) from None
+    if len(target.classes) != len(model.classes_):
+        raise ModelFileError("The model's description of its table is damaged: it has other classes.")
+    return target, recipe
+
+
+def _sets(model: PinvGCNClassifier, frame: pd.DataFrame, known: np.ndarray, coverage: float) -> np.ndarray:
+    """The sets (n, m) of the rows that are ``known``, as a mask."""
+    sets = np.zeros((len(frame), len(model.classes_)), dtype=bool)
+    if known.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenValueWarning)
+            sets[known] = model.predict_set(frame[known], coverage=coverage)
+    return sets
 
 
 def _answers(model: PinvGCNClassifier, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:

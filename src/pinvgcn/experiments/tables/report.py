@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -28,12 +29,15 @@ def write_report(
 ) -> None:
     """Write the page, whole or not at all."""
     path = check_output(path, force=force)
+    started = time.perf_counter()
     with unfinished(path) as temporary:
         temporary.write_text(html_report(result, out=out), encoding="utf-8")
+    result.seconds["report"] = time.perf_counter() - started
 
 
 def html_report(result: Classified, *, out: Path | None = None) -> str:
     """The whole page; it needs no other file."""
+    started = time.perf_counter()
     plan = result.plan
     surroundings = environment()
     version = surroundings["versions"]["pinvgcn"]
@@ -44,8 +48,9 @@ def html_report(result: Classified, *, out: Path | None = None) -> str:
         _trust(result),
         _map(result),
         _learned(result),
-        _choices(result, surroundings, out),
     ]
+    drawing = time.perf_counter() - started  # all but the last section
+    body.append(_choices(result, surroundings, out, drawing))
     title = f"{plan.target.name} in {plan.source.path.name}: pinvgcn report"
     return document(title, body, generator=f"pinvgcn {version}")
 
@@ -141,7 +146,9 @@ def _classes(result: Classified) -> str:
     caption = (
         "Predicted: of rows that had no class. Recall: of the labels that were held out, the share found."
     )
-    return section("The classes", table(head, rows, caption))
+    sizes = result.set_sizes
+    sets = "" if sizes is None else f"<p>{escape(sizes.line())}</p>"
+    return section("The classes", table(head, rows, caption), sets)
 
 
 def _trust(result: Classified) -> str:
@@ -201,8 +208,9 @@ def _learned(result: Classified) -> str:
     )
 
 
-def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None) -> str:
+def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None, drawing: float) -> str:
     model, request = result.model, result.request
+    seconds = {**result.seconds, "report": drawing, "all": result.seconds["all"] + drawing}
     binning = "equally many rows" if model.binning == "quantile" else "equal width"
     facts = [
         ("Numbers", f"up to {model.bins} bins of {binning}"),
@@ -211,7 +219,7 @@ def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None)
         ("Epochs", f"{model.n_iter_}, learning rate {model.learning_rate:g}"),
         ("Class weight", request.class_weight or "none"),
         ("Seed", str(request.random_state)),
-        ("Seconds", ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in result.seconds.items())),
+        ("Seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in seconds.items())),
         ("System", f"{surroundings['system']}, Python {surroundings['python']}"),
         ("Versions", ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())),
     ]

@@ -14,6 +14,7 @@ from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.features.table_counts import count_cells
 from pinvgcn.group import ALONE, Group
+from pinvgcn.words import counted
 
 MANY = 20  # different values, from which on a target that hardly repeats any is a measurement
 KINDS = ("text", "whole", "number", "truth")
@@ -46,12 +47,13 @@ class Target:
         names = sorted({text for text in texts if text is not None}, key=_in_order)
         if len(names) == 0:
             raise LabelError(
-                f"The target column {name!r} must hold the classes of some rows. Got {missing:,} empty cells."
+                f"The target column {name!r} must hold the classes of some rows. "
+                f"Got {counted(missing, 'empty cell')}."
             )
         if len(names) == 1:
             raise LabelError(
                 f"The target column {name!r} must hold at least two classes. Got only {names[0]!r}, "
-                f"in {present:,} rows."
+                f"in {counted(present, 'row')}."
             )
         if len(names) > max(MANY, present // 2):
             raise LabelError(
