@@ -28,10 +28,7 @@ def in_pool(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarr
     """
     if total <= most:
         return np.arange(count)
-    x = (np.arange(start, start + count, dtype=np.uint64) + np.uint64(1)) * STEP
-    for shift, factor in ROUNDS:
-        x ^= x >> np.uint64(shift)
-        x *= factor
+    x = hashed(np.arange(start, start + count))
     return np.flatnonzero(x < np.uint64(int(most / total * 2**64)))
 
 
@@ -44,3 +41,14 @@ def rows_of_all(matrix: Any, group: Group) -> Any:
     lengths, indices = (group.rows(part.astype(np.int64)) for part in (np.diff(A.indptr), A.indices))
     data, starts = group.rows(A.data), np.append(0, np.cumsum(lengths))
     return sp.csr_array((data, indices, starts), shape=(len(lengths), A.shape[1]))
+
+
+def hashed(numbers: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """Whole numbers from 0 on as if drawn evenly from those below 2⁶⁴: always the same for a number."""
+    x = (numbers.astype(np.uint64) + np.uint64(1)) * STEP
+    for key in (seed,) if seed == 0 else (seed, 0):
+        x ^= np.uint64(key)
+        for shift, factor in ROUNDS:
+            x ^= x >> np.uint64(shift)
+            x *= factor
+    return x

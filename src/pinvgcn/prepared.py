@@ -124,8 +124,8 @@ def _numbers(graph: Graph) -> np.ndarray:
 
 
 def _keys(nodes: Nodes, extra: np.ndarray | None) -> np.ndarray:
-    """By what dropout knows the rows of a table: their contents, so that equal rows draw one mask wherever they
-    are, (n,). Before scaling, whose last digits depend on how rows are shared out."""
+    """By what dropout knows the rows of a table, (n,): their contents, so that equal rows draw one mask
+    wherever they are. Before scaling, whose last digits depend on how rows are shared out."""
     assert isinstance(nodes.graph, Hypergraph)
     H, own = nodes.graph.incidence, nodes.features
     parts = [H, *([] if own is H else [own]), *([] if extra is None else [extra])]

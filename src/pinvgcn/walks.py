@@ -55,7 +55,7 @@ class Steps:
         return cls(anchors, k, between, Near(rows, anchors, k), inverse, graph.group, graph.start)
 
     def walk(self, labels: Sequence[RowLabels]) -> Walk:
-        """Of each member, among the labels that it learns from: of all ranks, with rows numbered among all."""
+        """Of each member, among the labels that it learns from: those of all ranks, with rows numbered so."""
         a, classes = self.anchors.shape[0], len(labels[0].classes)
         hits = np.empty((len(labels), a, classes))
         system = sp.csr_array(sp.eye_array(a) - ON * self.between)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 import warnings
 from typing import Any
@@ -37,27 +38,36 @@ def run(app: typer.Typer, arguments: list[str]) -> int:
     try:
         code = app(arguments, prog_name="pinvgcn", standalone_mode=False)
         if code == INTERRUPTED:
-            _say("interrupted")
+            say("interrupted")
         return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, TrainingWarning, typer.Abort):
-        _say("interrupted")
+    except (KeyboardInterrupt, TrainingWarning, typer.Abort) as error:
+        kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
+        say("interrupted" + (f": {kept}" if kept else ""))
         return INTERRUPTED
     except BrokenPipeError:
         # the reader of our output has gone; Python would complain once more when it flushes at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except _UsageError as error:
-        _say(f"error: {error.format_message().rstrip('.')}. Try: {_help_command(error)}")
+        if os.environ.get("RANK", "0") != "0":  # the first rank speaks for all; torchrun ends the others
+            time.sleep(5)
+            return BAD_INPUT
+        say(f"error: {error.format_message().rstrip('.')}. Try: {_help_command(error)}")
     except (PinvGCNError, OSError) as error:
         if debug:
             traceback.print_exc()
-        _say(f"error: {_describe(error)}")
+        say(f"error: {describe(error)}")
     return BAD_INPUT
 
 
-def _describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
+    """An error in one line; what is no error of ours with its kind."""
     if isinstance(error, OSError) and not isinstance(error, PinvGCNError) and error.filename is not None:
         return f"{error.strerror}: {str(error.filename)!r}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; with several ranks on a machine, start fewer"
+    if not isinstance(error, PinvGCNError | OSError):
+        return f"{type(error).__name__}: {error}"
     return str(error)
 
 
@@ -66,5 +76,7 @@ def _help_command(error: Any) -> str:
     return f"{context.command_path if context is not None else 'pinvgcn'} --help"
 
 
-def _say(message: str) -> None:
-    print("pinvgcn: " + " ".join(message.split()), file=sys.stderr, flush=True)
+def say(message: str) -> None:
+    """One line on standard error, written at once: other ranks may write there, too."""
+    sys.stderr.write("pinvgcn: " + " ".join(message.split()) + "\n")
+    sys.stderr.flush()

@@ -18,8 +18,20 @@ EXAMPLES = """
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A model that --save-model has written.", show_default=False)],
-    file: Annotated[Path, typer.Argument(metavar="INPUT", help="What to classify.", show_default=False)],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The classified copy.", show_default=False)],
+    file: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT",
+            help="What to classify. Several scans, or a quoted pattern, are one cloud.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="The classified copy; of several scans a folder for them.", show_default=False
+        ),
+    ],
     field: Annotated[
         str | None,
         typer.Option(
@@ -56,11 +68,13 @@ def predict(
     from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.scan_results import announce, print_plan
+    from pinvgcn.cli.several import predict_several, several
     from pinvgcn.cli.table_predict import predict_if_table
 
-    if predict_if_table(
+    many = several(file)
+    if not many and predict_if_table(
         model,
-        file,
+        file[0],
         out=out,
         probabilities=probabilities,
         force=force,
@@ -74,8 +88,11 @@ def predict(
         from pinvgcn.scans import predict as job
         from pinvgcn.scans.cost import plan_predict
     request = PredictRequest(
-        model=model, scan=file, out=out, field=field, metres=metres, tile_points=tile_points, force=force
+        model=model, scan=file[0], out=out, field=field, metres=metres, tile_points=tile_points, force=force
     )
+    if many:
+        predict_several(request, file, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        return
     if dry_run:
         print_plan(plan_predict(request), as_json=as_json)
         return

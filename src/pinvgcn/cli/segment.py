@@ -17,22 +17,34 @@ EXAMPLES = """
 
   pinvgcn segment scan.ply --labels label --unlabelled -1 -o out.ply --report out.html
 
+  torchrun --nproc-per-node 4 -m pinvgcn segment 'tiles/*.laz' --labels classification -o out
+
   pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model
 """
 
 
 def segment(
     scan: Annotated[
-        Path, typer.Argument(help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV).", show_default=False)
+        list[Path],
+        typer.Argument(
+            help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV); several, or a quoted pattern, are one cloud.",
+            show_default=False,
+        ),
     ],
     labels: Annotated[
         str,
         typer.Option(
-            help="A field of the scan, or a CSV with the columns index,label or x,y,z,label.",
+            help="A field of the scan, or a CSV with the columns index,label or x,y,z,label; of several "
+            "scans file,index,label or x,y,z,label.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The classified copy.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="The classified copy; of several scans a folder for them.", show_default=False
+        ),
+    ],
     unlabelled: Annotated[
         str | None,
         typer.Option(
@@ -98,13 +110,14 @@ def segment(
     from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.scan_results import announce, print_plan
+    from pinvgcn.cli.several import segment_several, several
 
     with loading():
         from pinvgcn.scans import SegmentRequest
         from pinvgcn.scans import segment as job
         from pinvgcn.scans.cost import plan_segment
     request = SegmentRequest(
-        scan=scan,
+        scan=scan[0],
         labels=labels,
         out=out,
         unlabelled=None if unlabelled is None else words(unlabelled),
@@ -119,6 +132,9 @@ def segment(
         random_state=seed,
         force=force,
     )
+    if several(scan):
+        segment_several(request, scan, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        return
     if dry_run:
         print_plan(plan_segment(request), as_json=as_json)
         return

@@ -27,7 +27,11 @@ class Cut:
     @classmethod
     def of(cls, points: Iterable[np.ndarray], size: int) -> Cut:
         """For a cloud that comes in arrays (k, 3), into parts of about ``size`` points."""
-        sample, count = draw(points, SAMPLE)
+        return cls.by(*draw(points, SAMPLE), size)
+
+    @classmethod
+    def by(cls, sample: np.ndarray, count: int, size: int) -> Cut:
+        """By a sample (s, 3) of a cloud of ``count`` points."""
         nodes: list[list[float]] = []
         parts = 0
 

@@ -21,9 +21,11 @@ import pandas as pd
 
 from pinvgcn.errors import ColumnError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of, whole_text
+from pinvgcn.features.table_counts import ColumnCounts, count_cells
 from pinvgcn.features.table_plans import FIELDS, KINDS, PARTS, ColumnPlan, plan_of, rare_below
 from pinvgcn.features.text_dates import parse_dates
 from pinvgcn.features.text_numbers import parse_numbers
+from pinvgcn.group import ALONE, Group
 
 RARE = "(rare)"  # the value that all rare ones become
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -52,40 +54,51 @@ class ColumnRecipe:
     @classmethod
     def learn(
         cls,
-        frame: pd.DataFrame,
+        frame: pd.DataFrame | Sequence[pd.DataFrame],
         *,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         separator: str | None = None,
+        group: Group = ALONE,
     ) -> ColumnRecipe:
         """Decide for each column of ``frame`` by its values.
 
         ``columns`` are kept if they can be, near-unique or not; all others, and ``exclude``, are left out.
         ``separator`` is the file's: where numbers can be read either way, ";" speaks for decimal commas.
+        A table may be in parts, one below the other, which the ranks of a ``group`` share out: a rank may
+        have none.
         """
-        rare = rare_below(len(frame))
-        plans, unsure = [], []
-        for name in map(str, frame.columns):
+        parts = [frame] if isinstance(frame, pd.DataFrame) else list(frame)
+        told = group.values([list(map(str, part.columns)) for part in parts[:1]])
+        names: list[str] = next((own[0] for own in told if own), [])
+        rare = rare_below(group.sum(sum(len(part) for part in parts)))
+        plans: list[ColumnPlan] = []
+        unsure: dict[int, ColumnCounts] = {}
+        for name in names:
             if name in exclude or (columns is not None and name not in columns):
                 plans.append(ColumnPlan(name, "left out", "excluded" if name in exclude else "not chosen"))
                 continue
-            plan, ambiguous = plan_of(name, frame[name], rare, asked=columns is not None)
-            unsure += [len(plans)] if ambiguous else []
+            cells = count_cells([part[name] for part in parts], group=group)
+            plan, ambiguous = plan_of(name, cells, rare, asked=columns is not None)
+            if ambiguous:
+                unsure[len(plans)] = cells
             plans.append(plan)
         commas = sum(plan.decimal == "," for plan in plans)
         dots = sum(
-            plan.decimal == "." and place not in unsure and _has(frame[plan.name], ".")
+            plan.decimal == "."
+            and place not in unsure
+            and bool(group.largest(int(any(_has(part[plan.name], ".") for part in parts))))
             for place, plan in enumerate(plans)
         )
         if commas > dots or (commas == dots == 0 and separator == ";"):
-            for place in unsure:
+            for place, cells in unsure.items():
                 plans[place] = plan_of(
-                    plans[place].name, frame[plans[place].name], rare, asked=columns is not None, decimal=","
+                    plans[place].name, cells, rare, asked=columns is not None, decimal=","
                 )[0]
         recipe = cls(tuple(plans))
         if not recipe.used:
-            told = "; ".join(f"{plan.name!r}: {plan.reason}" for plan in plans[:10])
-            raise ColumnError(f"No column of the table can be used. {told or 'It has no other column'}.")
+            told_why = "; ".join(f"{plan.name!r}: {plan.reason}" for plan in plans[:10])
+            raise ColumnError(f"No column of the table can be used. {told_why or 'It has no other column'}.")
         return recipe
 
     @property

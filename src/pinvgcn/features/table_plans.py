@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from pinvgcn.features.table_cells import cells_of, whole_text
+from pinvgcn.features.table_cells import whole_text
+from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.features.text_dates import find_format, parse_dates
 from pinvgcn.features.text_numbers import find_decimal, parse_numbers
 
@@ -63,14 +64,12 @@ def rare_below(rows: int) -> int:
 
 
 def plan_of(
-    name: str, series: pd.Series, rare: int, *, asked: bool, decimal: str | None = None
+    name: str, cells: ColumnCounts, rare: int, *, asked: bool, decimal: str | None = None
 ) -> tuple[ColumnPlan, bool]:
     """The plan of a column, and whether its numbers might be read with either decimal sign."""
-    codes, values = cells_of(series)
-    present = codes[codes >= 0]
-    counts = np.bincount(present, minlength=len(values))
-    basic = ColumnPlan(name, "left out", distinct=len(values), missing=int(len(codes) - len(present)))
-    if len(present) == 0:
+    values, counts = cells.values, cells.counts
+    basic = ColumnPlan(name, "left out", distinct=len(values), missing=cells.missing)
+    if len(values) == 0:
         return replace(basic, reason="empty"), False
     if len(values) == 1:
         useless = isinstance(values[0], bytes)
@@ -78,19 +77,14 @@ def plan_of(
     if values.dtype.kind == "M":
         return _date_plan(basic, pd.DatetimeIndex(values), counts), False
     if values.dtype.kind == "f":
-        return _number_plan(basic, values, codes, counts, ".", rare, asked), False
-    return _text_plan(basic, values, codes, counts, rare, asked, decimal)
+        return _number_plan(basic, values, cells, ".", rare, asked), False
+    return _text_plan(basic, cells, rare, asked, decimal)
 
 
 def _text_plan(
-    basic: ColumnPlan,
-    values: np.ndarray,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    rare: int,
-    asked: bool,
-    decimal: str | None,
+    basic: ColumnPlan, cells: ColumnCounts, rare: int, asked: bool, decimal: str | None
 ) -> tuple[ColumnPlan, bool]:
+    values, counts = cells.values, cells.counts
     padded = any(_PADDED.fullmatch(text) for text in values[:1000])  # codes such as 00123, not numbers
     found = find_format(values)
     if found is not None:
@@ -109,9 +103,7 @@ def _text_plan(
         odd = int(counts[~readable].sum())
         note = f"{odd:,} cells are no numbers and count as missing" if odd else ""
         ambiguous = sign is None and any("," in text or "." in text for text in values)
-        plan = _number_plan(
-            replace(basic, note=note), numbers_, codes, counts, decimal or sign or ".", rare, asked
-        )
+        plan = _number_plan(replace(basic, note=note), numbers_, cells, decimal or sign or ".", rare, asked)
         return plan, ambiguous
     ratio = len(values) / counts.sum()
     words = float(np.mean([text.count(" ") + 1 for text in values]))
@@ -126,14 +118,10 @@ def _text_plan(
 
 
 def _number_plan(
-    basic: ColumnPlan,
-    values: np.ndarray,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    decimal: str,
-    rare: int,
-    asked: bool,
+    basic: ColumnPlan, values: np.ndarray, cells: ColumnCounts, decimal: str, rare: int, asked: bool
 ) -> ColumnPlan:
+    """``values`` are the cells' values as numbers, NaN where one is none."""
+    counts = cells.counts
     known = values[np.isfinite(values)]
     distinct = np.unique(known)
     if len(distinct) == 1:
@@ -146,20 +134,19 @@ def _number_plan(
         place, kept = pd.factorize(texts[read])
         plan = replace(basic, whole=True)
         return _category_plan(plan, kept, np.bincount(place, weights=counts[read]), rare)
-    if whole and not asked and _numbers_rows(basic.name, values, codes, distinct):
+    if whole and not asked and _numbers_rows(basic.name, values, cells, distinct):
         return replace(basic, reason="numbers the rows")
     return replace(basic, kind="number")
 
 
-def _numbers_rows(name: str, values: np.ndarray, codes: np.ndarray, distinct: np.ndarray) -> bool:
+def _numbers_rows(name: str, values: np.ndarray, cells: ColumnCounts, distinct: np.ndarray) -> bool:
     """Whether whole numbers are the names of rows: nearly all different, and in order with few gaps,
     or without gaps, or called so. Other large whole numbers, such as prices, are measurements."""
-    present = values[codes[codes >= 0]]
-    if len(distinct) <= UNIQUE_FROM or len(distinct) < MOSTLY * len(present):
+    if len(distinct) <= UNIQUE_FROM or len(distinct) < MOSTLY * cells.counts.sum():
         return False
-    reach = (distinct[-1] - distinct[0] + 1) / len(distinct)
-    in_order = reach < 10 and bool((np.diff(present) > 0).all())
-    return in_order or reach <= 1.1 or bool(_ID.search(_spaced(name)))
+    reach = (distinct[-1] - distinct[0] + 1) / len(distinct) * cells.share
+    rising = bool((cells.counts == 1).all() and (np.diff(values) > 0).all())
+    return (reach < 10 and rising) or reach <= 1.1 or bool(_ID.search(_spaced(name)))
 
 
 def _spaced(name: str) -> str:

@@ -7,7 +7,7 @@ again with more around it when it does not (`docs/scans.md`, "How tiles stay exa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,8 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.neighbours import TIE
+from pinvgcn.group import ALONE, Group
+from pinvgcn.io.unfinished import unfinished
 
 SIZE = 500_000  # points of a tile
 GROWTH = 4.0  # of the margin, for the points for which it was too small
@@ -55,6 +57,10 @@ class Tiles:
     counts: list[int] = field(default_factory=list)  # points of each tile
     low: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))  # (tiles, 3) corners of their boxes
     high: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
+    beside: int = 0  # of the columns, the last ones, which are not for models
+    group: Group = ALONE  # the processes that share the tiles, all of which see the folder
+    own: list[int] | None = None  # the tiles that this one works on; None for all
+    kept_before: frozenset[int] = frozenset()  # tiles whose values were kept by a job that was interrupted
 
     @classmethod
     def of(
@@ -72,6 +78,11 @@ class Tiles:
         return len(self.counts)
 
     @property
+    def mine(self) -> Sequence[int]:
+        """The tiles that this process works on."""
+        return range(len(self)) if self.own is None else self.own
+
+    @property
     def count(self) -> int:
         """All points."""
         return sum(self.counts)
@@ -83,7 +94,8 @@ class Tiles:
 
     def keep(self, name: str, tile: int, values: np.ndarray) -> None:
         """Write values (k, v) of the points of a tile, for those around it to see."""
-        np.save(self._path(name, tile), values)
+        with unfinished(Path(f"{self._path(name, tile)}.npy")) as path, path.open("wb") as file:
+            np.save(file, values)
 
     def kept(self, name: str, tile: int) -> np.ndarray:
         """What was kept, on disk."""

@@ -247,8 +247,8 @@ class Hypergraph(Graph):
         iterate: Callable[[Callable[[np.ndarray], np.ndarray]], tuple[np.ndarray, np.ndarray]],
         product: Callable[[np.ndarray], np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same by an iteration with Σ_p F_pᵀF_p: the others multiply what the first rank sends them, until
-        it sends nothing."""
+        """The same by an iteration with Σ_p F_pᵀF_p: the others multiply what the first rank sends them,
+        until it sends nothing."""
         group = self.group
         if group.alone:
             return iterate(product)
@@ -278,8 +278,8 @@ class Hypergraph(Graph):
         return vectors / lengths, self.weights[:, None] * member / lengths
 
     def _components(self) -> tuple[int, np.ndarray]:
-        """How many connected components there are, and which one each hyperedge is in: (|E|,); in the order of
-        their first nodes."""
+        """How many connected components there are, and which one each hyperedge is in: (|E|,); in the order
+        of their first nodes."""
         H = self.incidence[self.distinct.first].tocoo()
         n, edges = H.shape
         joined = (np.ones(H.nnz), (H.row, n + H.col))  # nodes, then hyperedges
@@ -314,9 +314,9 @@ class Hypergraph(Graph):
         V = IncidenceExtension(self.weights, coefficients)(rows)
         gram = self.group.sum(V.T @ (counts[:, None] * V))
         if np.abs(gram - np.eye(len(gram))).max(initial=0) > 1e-12:  # small σ̃ cost digits: win them back
-            R = np.linalg.qr(roots * V, mode="r")
+            R: Any = np.linalg.qr(roots * V, mode="r")
             if not self.group.alone:  # of the rows of all ranks
-                R = self.group.first(np.linalg.qr(self.group.rows(R), mode="r"))
+                R = np.linalg.qr(self.group.rows(R), mode="r")
             R *= np.sign(np.diag(R))[:, None]
             coefficients = scipy.linalg.solve_triangular(R, coefficients.T, trans="T").T
             coefficients = self.group.first(coefficients)

@@ -6,6 +6,7 @@
     source.count                    points
     source.fields                   {name: dtype} of every column other than x, y, z, in the file's order
     source.metres                   metres per unit of the coordinates, None if the file does not say
+    source.system                   the name of the coordinate system, None if the file does not say
     source.chunks(size)             pieces of at most so many points, in file order, in constant memory
     source.read()                   one piece with everything
     source.writer(out, columns)     a copy of the file with columns replaced or added: `ScanWriter`
@@ -52,6 +53,7 @@ class ScanSource(ABC):
 
     format: str
     metres: float | None = None
+    system: str | None = None
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -43,16 +43,19 @@ def shapes(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.nd
 def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answers]:
     """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``."""
     nodes: Any = model._nodes
-    flags, done = [], 0
-    tell("Classifying", 0, tiles.count)
-    for tile in range(len(tiles)):
-        piece = tiles.load(tile)
-        local = tiles.ask(shapes, tile, near=WIDEST) if nodes.geometry else None
-        P, flag = node_proba(model, piece.points, piece.columns if tiles.columns else None, local)
-        tiles.keep("proba", tile, P)
-        flags.append(flag)
-        done += len(P)
-        tell("Classifying", done, tiles.count)
+    total, done = sum(tiles.counts[tile] for tile in tiles.mine), 0
+    tell("Classifying", 0, total)
+    for tile in tiles.mine:
+        if tile not in tiles.kept_before:
+            piece = tiles.load(tile)
+            local = tiles.ask(shapes, tile, near=WIDEST) if nodes.geometry else None
+            width = tiles.columns - tiles.beside
+            P, flag = node_proba(model, piece.points, piece.columns[:, :width] if width else None, local)
+            tiles.keep("flags", tile, flag)
+            tiles.keep("proba", tile, P)
+        done += tiles.counts[tile]
+        tell("Classifying", done, total)
+    tiles.group.wait()
     k, done = model._outcome.neighbours, 0
 
     def means(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
@@ -61,14 +64,14 @@ def answers(model: PinvGCNClassifier, tiles: Tiles, tell: Tell) -> Iterator[Answ
         return found, np.column_stack([reach, np.zeros(len(reach))])
 
     if k is not None:
-        tell("Averaging", 0, tiles.count)
-    for tile in range(len(tiles)):
+        tell("Averaging", 0, total)
+    for tile in tiles.mine:
         q = np.array(tiles.kept("proba", tile))
         if k is not None:
             q = (q + k * tiles.ask(means, tile, near=k, kept="proba")) / (k + 1)
             done += len(q)
-            tell("Averaging", done, tiles.count)
-        yield Answers(tiles.load(tile).index, model._outcome.weighed(q), flags[tile])
+            tell("Averaging", done, total)
+        yield Answers(tiles.load(tile).index, model._outcome.weighed(q), np.array(tiles.kept("flags", tile)))
 
 
 def node_proba(

@@ -21,16 +21,18 @@ LABELS = ("label", "class", "classification")
 
 @dataclass(frozen=True)
 class LabelFile:
-    """Rows that name points of a scan, by ``index`` or by ``places``, and their ``values``."""
+    """Rows that name points of a scan, by ``index`` or by ``places``, and their ``values``; of one of several
+    scans by the names of ``files`` beside the index."""
 
     path: Path
     values: np.ndarray  # (r,)
     index: np.ndarray | None  # (r,)
     places: np.ndarray | None  # (r, 3)
+    files: np.ndarray | None = None  # (r,)
 
     @classmethod
     def read(cls, path: str | Path) -> LabelFile:
-        """A CSV with a header of ``index,label`` or ``x,y,z,label``."""
+        """A CSV with a header of ``index,label``, ``file,index,label`` or ``x,y,z,label``."""
         path = Path(path)
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
@@ -57,12 +59,18 @@ class LabelFile:
             raise LabelError(f"{path}, row {gaps[0] + 1}: the label is missing.")
         values = table[label].to_numpy()
         if by_index:
-            return cls(path, values, _numbers(table, ["index"], path)[:, 0], None)
+            files = table["file"].astype(str).to_numpy(dtype=object) if "file" in table else None
+            return cls(path, values, _numbers(table, ["index"], path)[:, 0], None, files)
         return cls(path, values, None, _numbers(table, ["x", "y", "z"], path))
 
     def points(self, source: ScanSource, metres: float) -> np.ndarray:
         """The number of the point that each row means: (r,)."""
         found = self._by_index(source) if self.index is not None else self._by_place(source, metres)
+        self.check_twice(found)
+        return found
+
+    def check_twice(self, found: np.ndarray) -> None:
+        """That no two rows give one point different labels; ``found`` are the points' numbers."""
         order = np.argsort(found, kind="stable")
         twice = np.flatnonzero(found[order][1:] == found[order][:-1])
         for at in twice:
@@ -72,21 +80,38 @@ class LabelFile:
                     f"{self.path}, rows {first + 1} and {second + 1}: they label the same point, "
                     f"{self.values[first]!r} and {self.values[second]!r}. Remove one."
                 )
-        return found
 
     def _by_index(self, source: ScanSource) -> np.ndarray:
         assert self.index is not None
-        wrong = (self.index != np.floor(self.index)) | (self.index < 0) | (self.index >= source.count)
+        if self.files is not None:
+            other = np.flatnonzero(self.files != source.path.name)
+            if len(other):
+                raise DataError(
+                    f"{self.path}, row {other[0] + 1}: the file must be {source.path.name}. "
+                    f"Got {self.files[other[0]]!r} instead."
+                )
+        self.check_index(np.full(len(self.index), source.count))
+        return self.index.astype(np.int64)
+
+    def check_index(self, counts: np.ndarray) -> None:
+        """That each row's index is below the ``counts`` (r,) of points of its scan."""
+        assert self.index is not None
+        wrong = (self.index != np.floor(self.index)) | (self.index < 0) | (self.index >= counts)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise DataError(
-                f"{self.path}, row {row + 1}: the index must be one of 0 to {source.count - 1:,}. "
+                f"{self.path}, row {row + 1}: the index must be one of 0 to {counts[row] - 1:,}. "
                 f"Got {self.index[row]:g} instead."
             )
-        return self.index.astype(np.int64)
 
     def _by_place(self, source: ScanSource, metres: float) -> np.ndarray:
-        """The nearest points; only those near some row are kept while the scan goes by."""
+        distance, number = self.nearest(source, metres)
+        self.check_near(distance, str(source.path))
+        return number
+
+    def nearest(self, source: ScanSource, metres: float) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and numbers of the points nearest to the rows' places, infinite where none is near; only
+        points near some row are kept while the scan goes by."""
         assert self.places is not None
         near, rows = NEAR / metres, cKDTree(self.places)
         numbers, points = [np.empty(0, dtype=np.int64)], [np.empty((0, 3))]
@@ -101,15 +126,19 @@ class LabelFile:
         if len(point):
             distance, nearest = cKDTree(point).query(self.places, distance_upper_bound=near)
         else:
-            distance, nearest = np.full(len(self.places), np.inf), np.zeros(len(self.places), dtype=int)
+            return np.full(len(self.places), np.inf), np.zeros(len(self.places), dtype=int)
+        return distance, number[np.minimum(nearest, len(number) - 1)]
+
+    def check_near(self, distance: np.ndarray, scan: str) -> None:
+        """That every row has a point."""
+        assert self.places is not None
         lost = np.flatnonzero(~np.isfinite(distance))
         if len(lost):
             x, y, z = self.places[lost[0]]
             raise LabelError(
-                f"{self.path}, row {lost[0] + 1}: no point of {source.path} is within {NEAR:g} m of "
+                f"{self.path}, row {lost[0] + 1}: no point of {scan} is within {NEAR:g} m of "
                 f"({x:g}, {y:g}, {z:g}){f', nor of {len(lost) - 1} other rows' if len(lost) > 1 else ''}."
             )
-        return number[nearest]
 
 
 def _numbers(table: pd.DataFrame, names: list[str], path: Path) -> np.ndarray:

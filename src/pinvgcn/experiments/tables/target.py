@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ import pandas as pd
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of
+from pinvgcn.features.table_counts import count_cells
+from pinvgcn.group import ALONE, Group
 
 MANY = 20  # different values, from which on a target that hardly repeats any is a measurement
 KINDS = ("text", "whole", "number", "truth")
@@ -27,16 +30,23 @@ class Target:
     @classmethod
     def read(cls, name: str, series: pd.Series) -> tuple[Target, np.ndarray]:
         """The target, and the code of each row (n,), -1 where its cell is empty."""
-        codes, values = cells_of(series)
-        texts = [as_text(value) for value in values]
+        target, codes = cls.of_parts(name, [series])
+        return target, codes[0]
+
+    @classmethod
+    def of_parts(
+        cls, name: str, parts: Sequence[pd.Series], *, group: Group = ALONE
+    ) -> tuple[Target, list[np.ndarray]]:
+        """The same of a table in parts, which the ranks of a group share out: the codes of each part here."""
+        cells = count_cells(parts, group=group)
+        texts = [as_text(value) for value in cells.values]
         if any(text is None for text in texts):
             raise LabelError(f"The target column {name!r} must hold classes. Got lists or bytes instead.")
-        present = int((codes >= 0).sum())
+        present, missing = int(cells.counts.sum()), cells.missing
         names = sorted({text for text in texts if text is not None}, key=_in_order)
         if len(names) == 0:
             raise LabelError(
-                f"The target column {name!r} must hold the classes of some rows. "
-                f"Got {len(codes):,} empty cells."
+                f"The target column {name!r} must hold the classes of some rows. Got {missing:,} empty cells."
             )
         if len(names) == 1:
             raise LabelError(
@@ -48,8 +58,15 @@ class Target:
                 f"The target column {name!r} must hold classes that repeat. Got {len(names):,} different "
                 f"values in {present:,} rows; put numbers into a few groups first."
             )
-        place = np.array([names.index(text) if text is not None else UNLABELLED for text in texts])
-        return cls(name, tuple(names), _kind(series)), np.append(place, UNLABELLED)[codes]
+        target = cls(name, tuple(names), _joint_kind(parts, group))
+        return target, [target.codes_of(part) for part in parts]
+
+    def codes_of(self, series: pd.Series) -> np.ndarray:
+        """The code of each row (n,), -1 where its cell is empty or no class of these."""
+        codes, values = cells_of(series)
+        number = {name: code for code, name in enumerate(self.classes)}
+        place = [number.get(as_text(value) or "", UNLABELLED) for value in values]
+        return np.array([*place, UNLABELLED])[codes]
 
     def column(self, codes: np.ndarray) -> Any:
         """Classes (n,) in the type that the column has, missing where the code is -1."""
@@ -76,6 +93,15 @@ class Target:
         if target.kind not in KINDS:
             raise ModelFileError(f"The target of a saved model is damaged: its kind is {target.kind!r}.")
         return target
+
+
+def _joint_kind(parts: Sequence[pd.Series], group: Group) -> str:
+    """Of a column in parts: what all have, numbers where some are whole, else text."""
+    own = {_kind(part) for part in parts if part.notna().any()}
+    kinds = {kind for told in group.values(sorted(own)) for kind in told}
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "number" if kinds == {"whole", "number"} else "text"
 
 
 def _kind(series: pd.Series) -> str:

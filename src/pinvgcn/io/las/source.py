@@ -14,7 +14,7 @@ from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
 from pinvgcn.io.las.chunks import LARGEST_CHUNK, check_chunks
 from pinvgcn.io.las.layout import Layout, read_evlrs, read_layout
-from pinvgcn.io.las.units import metres_per_unit
+from pinvgcn.io.las.units import system_and_unit
 from pinvgcn.io.scan import Piece, ScanSource, as_field
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast
 
@@ -41,7 +41,8 @@ class LasSource(ScanSource):
             with self.open() as reader:
                 self.header: laspy.LasHeader = reader.header
             self._dimensions = _dimensions(self.header.point_format)
-            self.metres = metres_per_unit([*self.layout.vlrs, *read_evlrs(path, self.layout)])
+            records = [*self.layout.vlrs, *read_evlrs(path, self.layout)]
+            self.system, self.metres = system_and_unit(records)
         self._check_header()
 
     @property

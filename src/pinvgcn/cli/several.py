@@ -1,0 +1,65 @@
+"""segment and predict of several scans, or by several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pinvgcn.cli.launch import job, launched
+
+if TYPE_CHECKING:
+    from pinvgcn.scans import PredictRequest, SegmentRequest
+
+
+def several(paths: Sequence[Path]) -> bool:
+    """Whether a command is about several scans, or has several processes."""
+    from pinvgcn.scans.files import is_pattern
+
+    return len(paths) > 1 or is_pattern(paths[0]) or launched()
+
+
+def segment_several(
+    request: SegmentRequest, paths: Sequence[Path], *, dry_run: bool, as_json: bool, quiet: bool
+) -> None:
+    """``pinvgcn segment``"""
+    from pinvgcn.scans.many import segment_many
+
+    _run(segment_many, request, paths, dry_run=dry_run, as_json=as_json, quiet=quiet)
+
+
+def predict_several(
+    request: PredictRequest, paths: Sequence[Path], *, dry_run: bool, as_json: bool, quiet: bool
+) -> None:
+    """``pinvgcn predict``"""
+    from pinvgcn.scans.many import predict_many
+
+    _run(predict_many, request, paths, dry_run=dry_run, as_json=as_json, quiet=quiet)
+
+
+def _run(
+    work: Callable[..., Any],
+    request: Any,
+    paths: Sequence[Path],
+    *,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from pinvgcn.cli.bars import stages
+    from pinvgcn.cli.scan_results import announce, print_plan
+    from pinvgcn.scans.cost_of_many import plan_many
+    from pinvgcn.scans.many import work_place
+
+    kept = f"what is done is kept in {work_place(paths, request.out)}; the same command goes on from there"
+    with job(kept="" if dry_run else kept) as group:
+        silent = group.rank > 0  # the first rank speaks for all
+        if dry_run:
+            plan = plan_many(request, paths, group)
+            if not silent:
+                print_plan(plan, as_json=as_json)
+            return
+        with stages(quiet=quiet or silent) as tell:
+            result = work(request, paths, group=group, tell=tell)
+    if not silent:
+        announce(result, (), (getattr(request, "save_model", None),), as_json=as_json, quiet=quiet)

@@ -1,0 +1,109 @@
+"""Tiles of a cloud that several processes read, each its own part, into one folder that all of them see.
+
+Every process appends its points to parts of its own, so that no two write one file; then the tiles are
+shared out, and whoever has a tile puts its parts together, in the order of the processes, which is that of
+the cloud.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from pinvgcn.features.cut import Cut
+from pinvgcn.features.tiles import SIZE, Piece, Tiles
+from pinvgcn.group import Group
+from pinvgcn.io.unfinished import unfinished
+
+FILE = "tiles.json"  # there once all tiles are
+
+
+def share_out(weights: list[int], size: int) -> list[list[int]]:
+    """Numbers from 0 on in ``size`` consecutive parts of about equal weight: some may be empty."""
+    ends = np.cumsum(weights, dtype=float)
+    middles = (ends - np.array(weights) / 2) / max(ends[-1] if len(ends) else 0.0, 1.0)
+    owner = np.minimum((middles * size).astype(int), size - 1)
+    return [np.flatnonzero(owner == rank).tolist() for rank in range(size)]
+
+
+def shared_tiles(
+    pieces: Iterable[Piece],
+    cut: Cut,
+    folder: Path,
+    *,
+    group: Group,
+    columns: int = 0,
+    beside: int = 0,
+    size: int = SIZE,
+) -> Tiles:
+    """Sort this process's ``pieces`` of a cloud into the tiles of all."""
+    parts = folder / f"part-{group.rank}"
+    parts.mkdir()
+    own = Tiles(parts, columns, size, [0] * cut.parts)
+    own.low, own.high = np.full((cut.parts, 3), np.inf), np.full((cut.parts, 3), -np.inf)
+    for piece in pieces:
+        own._add(piece, cut(piece.points[:, :2]))
+    counts = group.sum(np.array(own.counts, dtype=np.int64))
+    low, high = group.smallest(own.low), group.largest(own.high)
+    there = counts > 0  # a tile made for points of the sample alone may be empty
+    tiles = Tiles(folder, columns, size, counts[there].tolist(), low[there], high[there], beside, group)
+    group.wait()
+    numbers = np.flatnonzero(there)
+    for tile in share_out(tiles.counts, group.size)[group.rank]:
+        _join(
+            [folder / f"part-{rank}" / f"points-{numbers[tile]}" for rank in range(group.size)], tiles, tile
+        )
+    group.wait()
+    if group.rank == 0:
+        for rank in range(group.size):
+            shutil.rmtree(folder / f"part-{rank}")
+        _save(tiles)
+    group.wait()
+    return tiles
+
+
+def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
+    with unfinished(tiles._path("points", tile)) as path, path.open("wb") as whole:
+        for part in parts:
+            if part.exists():
+                with part.open("rb") as file:
+                    shutil.copyfileobj(file, whole, 2**24)
+
+
+def _save(tiles: Tiles) -> None:
+    said = {
+        "columns": tiles.columns,
+        "beside": tiles.beside,
+        "size": tiles.size,
+        "counts": tiles.counts,
+        "low": tiles.low.tolist(),
+        "high": tiles.high.tolist(),
+    }
+    with unfinished(tiles.folder / FILE) as path:
+        path.write_text(json.dumps(said))
+
+
+def saved_tiles(folder: Path, group: Group) -> Tiles:
+    """The tiles that ``shared_tiles`` made there."""
+    said = json.loads((folder / FILE).read_text())
+    return Tiles(
+        folder,
+        said["columns"],
+        said["size"],
+        said["counts"],
+        np.array(said["low"]).reshape(-1, 3),
+        np.array(said["high"]).reshape(-1, 3),
+        said["beside"],
+        group,
+    )
+
+
+def for_rank(tiles: Tiles, todo: list[int], kept_before: Iterable[int] = ()) -> Tiles:
+    """The same, of which this process works on its share of those that are ``todo``."""
+    share = share_out([tiles.counts[tile] for tile in todo], tiles.group.size)[tiles.group.rank]
+    return replace(tiles, own=[todo[place] for place in share], kept_before=frozenset(kept_before))

@@ -1,0 +1,127 @@
+"""From answers tile by tile to copies file by file, through files that one rank each writes.
+
+A tile's answers are one file, written by whoever has the tile; whoever has a scan gathers what tiles say of
+its points. Nobody writes into a file of another, which file systems between hosts would not stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.features.shared_tiles import share_out
+from pinvgcn.io.unfinished import unfinished
+from pinvgcn.scans.everywhere import ALONE, OUTSIDE
+from pinvgcn.scans.files import Files
+from pinvgcn.scans.output import Copy, Outcomes
+from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.work import Work
+
+
+@dataclass
+class Totals:
+    """Over points."""
+
+    counts: np.ndarray  # (classes,)
+    sure: float = 0.0
+    predicted: int = 0
+    outside: int = 0
+    alone: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, classes: int) -> Totals:
+        """Of the points of one scan."""
+        codes = outcomes.codes[outcomes.codes >= 0]
+        return cls(
+            np.bincount(codes, minlength=classes),
+            float(outcomes.confidence.sum(dtype=float)),
+            len(codes),
+            int((outcomes.flags == OUTSIDE).sum()),
+            int((outcomes.flags == ALONE).sum()),
+        )
+
+
+def keep_answers(work: Work, tile: int, index: np.ndarray, outcomes: Outcomes) -> None:
+    """What is said of the points of a tile, in the order of the cloud."""
+    arrays = {name: array for name, array in vars(outcomes).items() if array is not None}
+    with unfinished(work.path(f"answer-{tile}")) as path, path.open("wb") as file:
+        np.savez(file, index=index, **arrays)
+
+
+def tiles_of_files(work: Work, tiles: int, files: Files) -> dict[int, list[int]]:
+    """The tiles in which points of each file are, the same on all ranks."""
+    pairs = [np.empty((0, 2), dtype=np.int64)]
+    for tile in share_out([1] * tiles, work.group.size)[work.group.rank]:
+        with np.load(work.path(f"answer-{tile}")) as kept:
+            at = np.unique(np.searchsorted(files.starts, kept["index"], side="right") - 1)
+        pairs.append(np.column_stack([at, np.full(len(at), tile)]))
+    where: dict[int, list[int]] = {file: [] for file in range(len(files.paths))}
+    for file, tile in work.group.rows(np.concatenate(pairs)).tolist():
+        where[file].append(tile)
+    return where
+
+
+def write_copies(
+    work: Work,
+    files: Files,
+    where: dict[int, list[int]],
+    copy_of: Callable[[int], Copy],
+    classes: int,
+    tell: Tell,
+) -> Totals:
+    """The copies of own files, but for those that were written before; totals over all files."""
+    numbers = np.zeros(classes + 4)
+    total, before = sum(files.counts[at] for at in files.mine), 0
+    for file in files.mine:
+        name = f"written-{file}"
+        if work.has(name):
+            said = work.noted(name)
+        else:
+            copy = copy_of(file)
+            _remove_leftovers(copy)
+            outcomes = _outcomes(work, files, file, where[file])
+            copy.write(outcomes, _part_of(tell, before, total))
+            said = _as_json(Totals.of(outcomes, classes))
+            work.note(name, said)
+        before += files.counts[file]
+        numbers += [*said["counts"], said["sure"], said["predicted"], said["outside"], said["alone"]]
+    numbers = work.group.sum(numbers)
+    sure, *others = numbers[classes:].tolist()
+    return Totals(numbers[:classes].astype(np.int64), sure, *map(int, others))
+
+
+def _outcomes(work: Work, files: Files, file: int, tiles: list[int]) -> Outcomes:
+    start, end = files.starts[file], files.starts[file + 1]
+    outcomes: Outcomes | None = None
+    for tile in tiles:
+        with np.load(work.path(f"answer-{tile}")) as kept:
+            index = kept["index"]
+            rows = slice(*np.searchsorted(index, [start, end]))
+            names = [name for name in kept.files if name != "index"]
+            if outcomes is None:
+                outcomes = _empty(files.counts[file], names)
+            for name in names:
+                getattr(outcomes, name)[index[rows] - start] = kept[name][rows]
+    return _empty(files.counts[file], []) if outcomes is None else outcomes
+
+
+def _empty(count: int, names: list[str]) -> Outcomes:
+    return Outcomes.empty(count, None, **({"sets": True} if "sets" in names else {}))
+
+
+def _remove_leftovers(copy: Copy) -> None:
+    """Of a process that was killed while it wrote this copy."""
+    out = copy.writer.out
+    for path in out.parent.glob(f".{out.name}.*.part"):
+        path.unlink(missing_ok=True)
+
+
+def _part_of(tell: Tell, before: int, total: int) -> Tell:
+    return lambda stage, done, _: tell(stage, before + done, total)
+
+
+def _as_json(totals: Totals) -> dict[str, Any]:
+    return {**asdict(totals), "counts": totals.counts.tolist()}

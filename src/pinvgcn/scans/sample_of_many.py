@@ -1,0 +1,85 @@
+"""The points that a model of several scans is fitted to, in one order whatever the number of ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.geometry import geometry_names
+from pinvgcn.features.shared_tiles import for_rank
+from pinvgcn.features.tiles import Tiles
+from pinvgcn.group import Group
+from pinvgcn.io.unfinished import unfinished
+from pinvgcn.nodes import SCAN
+from pinvgcn.runs import stopped_by_interrupts
+from pinvgcn.scans.everywhere import WIDEST, shapes
+from pinvgcn.scans.jobs import Sample, SegmentRequest, labels_of
+from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.survey_of_many import Overview
+from pinvgcn.scans.thinning import Drawn
+
+
+def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
+    """This rank's share of the points that are ``drawn``, with their local shapes in the whole cloud.
+
+    Shares are consecutive blocks of the points' numbers: all ranks together have one order.
+    """
+    own = for_rank(tiles, list(range(len(tiles))))
+    scan = tiles.count >= SCAN  # fewer points have no local shapes
+    width = tiles.columns + 3 + (len(geometry_names()) if scan else 0)
+    index, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, width))]
+    total, done = sum(tiles.counts[tile] for tile in own.mine), 0
+    tell("Local shapes", 0, total)
+    for tile in own.mine:
+        piece = own.load(tile)
+        some = np.flatnonzero(drawn(piece.index, piece.columns[:, -1].astype(np.int64)))
+        if len(some):
+            local = [own.ask(shapes, tile, near=WIDEST, rows=some)] if scan else []
+            index.append(piece.index[some])
+            rows.append(np.hstack([piece.points[some], piece.columns[some], *local]))
+        done += len(piece.index)
+        tell("Local shapes", done, total)
+    numbers, values = _in_order(np.concatenate(index), np.concatenate(rows), tiles.group)
+    points, columns, codes, shape = np.split(values, np.cumsum([3, tiles.columns - 1, 1]), axis=1)
+    extra = columns if columns.shape[1] else None
+    return Sample(numbers, points, extra, shape if scan else None, codes[:, 0].astype(np.int64))
+
+
+def _in_order(index: np.ndarray, rows: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by rising index over all ranks, equally many on each."""
+    every = np.sort(group.rows(index))
+    firsts = every[np.arange(1, group.size) * len(every) // group.size] if len(every) else np.empty(0)
+    to = np.searchsorted(firsts, index, side="right")
+    parts = [to == rank for rank in range(group.size)]
+    numbers = np.concatenate(group.swap([index[part] for part in parts]))
+    values = np.concatenate(group.swap([rows[part] for part in parts]))
+    order = np.argsort(numbers)
+    return numbers[order], values[order]
+
+
+def fit_and_save(
+    request: SegmentRequest,
+    overview: Overview,
+    sample: Sample,
+    path: Path,
+    *,
+    about: dict[str, Any],
+    group: Group,
+    tell: Tell,
+) -> None:
+    """A model of all ranks' samples, in a file that is there when it is whole."""
+    tell("Preparing", 0, 1)
+    model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
+    model.verbose = lambda done, total: tell("Fitting", done, total)
+    points, codes = group.rows(sample.points), group.rows(sample.codes)
+    columns = None if sample.columns is None else group.rows(sample.columns)
+    local = None if sample.local is None else group.rows(sample.local)
+    if group.rank == 0:
+        with stopped_by_interrupts():
+            model.fit(points, labels_of(codes, overview.classes), features=columns, shapes=local)
+        with unfinished(path) as temporary:
+            model.set_params(verbose=False).save(temporary, about=about)
+    group.wait()
