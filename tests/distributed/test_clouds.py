@@ -17,6 +17,8 @@ from pinvgcn.inputs import InputScaling
 from pinvgcn.kernels import Box
 from pinvgcn.nodes import outside
 from pinvgcn.spectra import certificate, kernel_pairs
+from pinvgcn.spectra.functions import _orthonormaliser, _separate
+from pinvgcn.spectra.spectrum import orient
 
 KINDS = ("even", "uneven", "empty")
 
@@ -197,6 +199,40 @@ def test_real_scans(ranks, data_set, name, sigma, loops, size):
     check_against_one_process(
         ranks, points[::3], size, "uneven", rank=20, sigma=sigma, loops=loops, solver="auto"
     )
+
+
+def pieces_of(process_group, E, null, symmetric, kind):
+    """What is found of functions of which each rank has some rows."""
+    group = Group.of(process_group)
+    share = shares(len(E), group.size, kind)[group.rank]
+    T, chosen = _orthonormaliser(E[share], 1e-12, group)
+    signs = orient(symmetric[share], group=group)
+    return T, chosen, _separate(null[share], group), signs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", SIZES)
+def test_dependent_functions_pieces_and_signs(ranks, size, kind):
+    """By the R of each rank, by a node of each piece, and by the first of the largest entries."""
+    draw = np.random.default_rng(7)
+    E = draw.random((90, 6))
+    E[:, 3] = E[:, 1] + 1e-9 * draw.random(90)  # one of the others
+    E[:, 5] *= 1e-20  # cannot be heard
+    pieces = np.zeros((90, 3))
+    pieces[np.arange(90), np.arange(90) // 31] = 0.5 + draw.random(90)  # some live on one rank
+    pieces /= np.linalg.norm(pieces, axis=0)
+    turned = pieces @ np.linalg.qr(draw.normal(size=(3, 3)))[0]
+    x = np.linspace(-1, 1, 90)
+    symmetric = np.linalg.qr(np.stack([x, x**3, x**5], axis=1))[0]  # third moments vanish
+    expected = pieces_of(None, E, turned, symmetric, "even")
+    for T, chosen, rotation, signs in ranks.run(size, pieces_of, E, turned, symmetric, kind):
+        np.testing.assert_array_equal(chosen, expected[1])
+        np.testing.assert_allclose(T, expected[0], rtol=1e-6, atol=1e-10)
+        assert departure(E @ T) < 1e-9
+        np.testing.assert_allclose(rotation, expected[2], atol=1e-12)
+        np.testing.assert_array_equal(signs, np.where(symmetric[0] > 0, 1.0, -1.0))
+        found = turned @ rotation
+        np.testing.assert_allclose(found[:, np.argsort(found.argmax(axis=0))], pieces, atol=1e-12)
 
 
 def settings_of(process_group, points, kind):
