@@ -43,7 +43,7 @@ def table(n=200):
 
 
 def scan(n=2_100):
-    """Enough points in space for all that "auto" does with them: shapes, trees, averages, estimated shares."""
+    """Enough points for all that "auto" does with them: shapes, trees, averages, estimated shares."""
     rng = np.random.default_rng(5)
     wall = rng.random(n) < 0.4
     X = rng.random((n, 3)) * np.where(wall[:, None], [20, 0.2, 5], [20, 20, 0.2])

@@ -63,7 +63,7 @@ def refused(process_group, case):
     if case == "labels" and rank:
         y = y[:-1]
     if case == "kinds" and rank:
-        y = np.where(y >= 0, "elm", None)
+        y = np.full(len(y), "elm")
     if case == "none":
         y = np.full(len(y), -1)
     try:
@@ -122,3 +122,25 @@ def test_an_interrupt_of_one_rank_ends_all_after_one_epoch(ranks):
     assert first[1] == second[1]
     assert "interrupted after" in first[1][0]
     np.testing.assert_array_equal(first[2], second[2])
+
+
+def failing(process_group):
+    """What rank 1 is told after an epoch makes it fail, while rank 0 trains on."""
+    mine = shares(len(X), 2, "even")[process_group.rank()]
+
+    def show(done, total):
+        if process_group.rank() == 1 and done == 3:
+            raise RuntimeError("no more paper")
+
+    try:
+        model = PinvGCNClassifier(epochs=100_000, rank=4, verbose=show)
+        model.fit(X[mine], Y[mine], process_group=process_group)
+    except (PinvGCNError, RuntimeError) as error:
+        return type(error).__name__, str(error)
+    return None
+
+
+def test_a_failure_of_one_rank_ends_all(ranks):
+    first, second = ranks.run(2, failing)
+    assert first == ("PeerError", "Rank 1 has failed: RuntimeError: no more paper")
+    assert second == ("RuntimeError", "no more paper")
