@@ -185,7 +185,7 @@ def train(
 def _exchanged(
     network: PinvGCN, loss: Tensor, interrupted: bool, failed: BaseException | None, group: Group
 ) -> tuple[float, bool, bool]:
-    """The loss, summed over ranks in one message with the gradients; whether one was interrupted, or failed."""
+    """The loss, summed over ranks in one message with gradients; whether one was interrupted, or failed."""
     told = torch.stack([loss, *loss.new_tensor([interrupted, failed is not None])])
     group.sum_([weights.grad for weights in network.parameters() if weights.grad is not None] + [told])
     return float(told[0]), bool(told[1] > 0), bool(told[2] > 0)
