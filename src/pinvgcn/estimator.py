@@ -19,17 +19,20 @@ from pinvgcn.checks import as_points, as_sample_weight, check_choice, read_label
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.graphs.distinct import distinct_rows
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.inputs import as_extra
+from pinvgcn.io.shared_tensors import save_together
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.learning import learn
+from pinvgcn.learning import learn, settings_for
 from pinvgcn.members import Ensemble, Seen
-from pinvgcn.model_file import model_state, restore_model, saved_parameters
+from pinvgcn.model_file import BY_NODE, model_state, restore_model, saved_parameters
 from pinvgcn.nn import PinvGCN, TrainingSettings
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
+from pinvgcn.outcome import Outcome
 from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.sets import PredictionSets
-from pinvgcn.settings import as_device, seed_of, training_settings
+from pinvgcn.settings import as_device, seed_of, shared_by, training_settings
 
 # settings on which more depends than the training of one network
 SHARED = (
@@ -262,7 +265,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(
-        self, X: Any, y: Any = None, *, features: Any = None, sample_weight: Any = None, shapes: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Any = None,
+        sample_weight: Any = None,
+        shapes: Any = None,
+        process_group: Any = None,
     ) -> PinvGCNClassifier:
         """Fit to the labelled rows and classify all.
 
@@ -279,13 +289,21 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         shapes : (n, f) array, optional
             "gaussian": the ``local_geometry`` of the rows within a larger cloud of which they are a part,
             instead of that among themselves. The whole cloud is then classified with ``among="own"``.
+        process_group : torch.distributed group, optional
+            The processes that share out the rows: each calls ``fit`` with its own, maybe none, and with the
+            same settings. Together they find the model that one process would find from all rows, in the
+            order of the ranks. ``transduction_``, ``transduction_proba_`` and the rows of ``spectrum_`` are
+            those of this process; ``predict`` needs no other one; ``save`` is called by all, for one file.
         """
-        self._training_settings()
-        seed = self._seed()
+        group = shared_by(self, process_group)
+        with together(group):
+            self._training_settings()
+            seed = self._seed()
+        seed = group.values(seed)[0]
         beside = features if shapes is None else (features, shapes)
         kept = self._kept_for(X, beside)
         started = time.perf_counter()
-        nodes = self._nodes_for(X, shapes) if kept is None else kept.nodes
+        nodes = self._nodes_for(X, shapes, group) if kept is None else kept.nodes
         made = time.perf_counter() - started
         labels = self._labels(y, nodes, sample_weight)
         if kept is None and isinstance(nodes, CloudNodes) and self._by_labels:
@@ -369,6 +387,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         check_choice("among", among, ("training", "own"))
         nodes = self._nodes
+        if among == "training" and isinstance(nodes, CloudNodes):
+            _check_here(nodes, self._outcome)
         if nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
         V, own = nodes.place(X, self.spectrum_, among=among)
@@ -393,7 +413,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         return seed_of(self.random_state)
 
-    def _nodes_for(self, X: Any, shapes: Any = None) -> Nodes:
+    def _settings(self, warm: bool, nodes: Nodes) -> TrainingSettings:
+        return settings_for(self, warm, nodes)
+
+    def _nodes_for(self, X: Any, shapes: Any = None, group: Group = ALONE) -> Nodes:
         nodes = nodes_of(
             X,
             self.graph,
@@ -405,8 +428,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             missing=self.missing,
             min_size=self.min_size,
             shapes=shapes,
+            group=group,
         )
-        self._remember_columns(X)
+        with together(group):
+            self._remember_columns(X)
         return nodes
 
     @property
@@ -415,14 +440,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def _labels(self, y: Any, nodes: Nodes, sample_weight: Any = None) -> RowLabels:
         assert nodes.graph is not None
-        n = nodes.graph.n_nodes
-        return RowLabels.of(y, n, class_weight=self.class_weight, sample_weight=sample_weight)
+        weights = {"class_weight": self.class_weight, "sample_weight": sample_weight}
+        return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
 
     def _prepare(self, nodes: Nodes, features: Any, seconds: float) -> Prepared:
         assert nodes.graph is not None
         return Prepared.of(
             nodes,
-            as_extra(features, nodes.graph.n_nodes),
+            as_extra(features, nodes.graph.n_nodes, group=nodes.graph.group),
             scaling=self.scaling,
             rank=self.rank,
             solver=self.solver,
@@ -498,10 +523,19 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         """Write the fitted model to a safetensors file (docs/file_format.md).
 
         ``about`` is kept with it as JSON, and is ``about_`` of the model that ``load`` returns: where data
-        came from, which columns were used. None keeps the ``about_`` of a model that was loaded.
+        came from, which columns were used. None keeps the ``about_`` of a model that was loaded. Where
+        processes share out the rows all must call this, with one path that all reach: each writes its own
+        rows into the one file, which is that of a single process with all rows.
         """
         check_is_fitted(self, "classes_")
-        save_tensors(path, "model", *model_state(self, self.about_ if about is None else about))
+        graph = self._nodes.graph
+        group = ALONE if graph is None else graph.group
+        with together(group):
+            description, arrays = model_state(self, self.about_ if about is None else about)
+        if group.alone:
+            save_tensors(path, "model", description, arrays)
+        else:
+            save_together(path, "model", description, arrays, by_node=BY_NODE, group=group)
 
     @classmethod
     def load(cls, path: str | Path) -> PinvGCNClassifier:
@@ -517,3 +551,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         except (KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
         return model
+
+
+def _check_here(nodes: CloudNodes, outcome: Outcome) -> None:
+    """Neighbours of new points are on other ranks too, which a prediction does not ask."""
+    spread = nodes.graph is not None and not nodes.graph.group.alone
+    if spread and nodes.is_local(outcome.neighbours):
+        raise ParameterError(
+            "among must be 'own' where several processes share out the training points, whose neighbours "
+            "count. Got 'training' instead; or save the model, and load it in one process."
+        )

@@ -264,20 +264,28 @@ class _Total(torch.autograd.Function):
 @contextmanager
 def together(group: Group) -> Iterator[None]:
     """What cannot be used on one rank cannot on any: an error inside is raised on all, and names the rank.
+    One that is not of this package, such as an interrupt, is a ``PeerError`` on the others.
 
     Every rank must come here, and inside no rank may wait for another.
     """
     if group.alone:
         yield
         return
-    mine = None
+    mine: BaseException | None = None
     try:
         yield
-    except PinvGCNError as error:
-        mine = [type(error).__name__, str(error)]
-    for rank, failed in enumerate(group.values(mine)):
-        if failed is not None:
-            raise getattr(errors, failed[0], PinvGCNError)(f"Rank {rank}: {failed[1]}")
+    except (Exception, KeyboardInterrupt) as error:
+        mine = error
+    told = None if mine is None else [type(mine).__name__, str(mine)]
+    for rank, failed in enumerate(group.values(told)):
+        if failed is None:
+            continue
+        if mine is not None and not isinstance(mine, PinvGCNError):
+            raise mine
+        kind = getattr(errors, failed[0], None)
+        if kind is None:
+            raise PeerError(f"Rank {rank} has failed: {': '.join(filter(None, failed))}")
+        raise kind(f"Rank {rank}: {failed[1]}")
 
 
 @contextmanager

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.checks import as_matrix, check_rows
+from pinvgcn.checks import check_rows
 from pinvgcn.errors import DataError
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.ranks import Ranks
+from pinvgcn.shares import as_shared_matrix
 
 SCALINGS = ("ranks", "isotropic", "centre", "none", "standard")
 SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever the unit of length was
@@ -110,10 +111,14 @@ class InputScaling:
         return extra
 
 
-def as_extra(features: Any, n: int) -> np.ndarray | None:
-    """Extra features as numbers, one row for each row of X."""
+def as_extra(features: Any, n: int, *, group: Group = ALONE) -> np.ndarray | None:
+    """Extra features as numbers, one row for each row of X; all ranks have them or none."""
+    given = group.values(features is not None)
+    if any(given) and not all(given):
+        raise DataError("features must be given on all ranks or on none. Got them on some only.")
     if features is None:
         return None
-    extra = as_matrix(features, "features")
-    check_rows(extra, n, "features", "rows of X")
+    extra = as_shared_matrix(features, "features", group)
+    with together(group):
+        check_rows(extra, n, "features", "rows of X")
     return extra

@@ -76,7 +76,7 @@ def learn(
     trees = as_trees(model.trees, prepared.nodes)
     seen = Seen(prepared.inputs, prepared.basis, prepared.unranked() if trees else None, prepared.near())
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
-    settings = _settings(model, warm, prepared.nodes)
+    settings = settings_for(model, warm, prepared.nodes)
     tasks = [Task.of(learned, number, seed, model) for number, (learned, _) in enumerate(parts)]
     grounds = grounds_for([task.labels for task in tasks], labels, prepared, settings)
     done = itertools.count()
@@ -140,7 +140,8 @@ def learn(
     seconds = dict.fromkeys(prepared.seconds, 0.0) if warm else dict(prepared.seconds)
     seconds["training"] += time.perf_counter() - started
     alone = [ensemble.alone * scores for scores in each]
-    sets = PredictionSets.of(alone, [held for _, held in parts], outcome, prepared.nodes)
+    kept = [held for _, held in parts]
+    sets = PredictionSets.of(alone, kept, outcome, prepared.nodes, group=group, start=graph.start)
     priors = labels.shares if outcome.factors is None else labels.shares * outcome.factors
     return Learned(ensemble, outcome, sets, priors, P, seconds)
 
@@ -168,7 +169,8 @@ def _weighed(
     return replace(ensemble, weights=weights_of(unseen, trees=trees, walk=walk is not None))
 
 
-def _settings(model: Any, warm: bool, nodes: Nodes) -> TrainingSettings:
+def settings_for(model: Any, warm: bool, nodes: Nodes) -> TrainingSettings:
+    """Those of training on these nodes, from the beginning or from where an earlier fit has ended."""
     settings = training_settings(model, as_trees(model.trees, nodes))
     return replace(settings, epochs=max(1, settings.epochs // WARM_SHARE)) if warm else settings
 

@@ -26,6 +26,15 @@ from pinvgcn.trees import Trees
 from pinvgcn.walks import Walk
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
+BY_NODE = {  # arrays with a row for each node, and their axis of nodes
+    "spectrum.basis": 0,
+    "transduction_proba": 0,
+    "node_proba": 0,
+    "cloud": 0,
+    "features": 0,
+    "sets.above": 0,
+    "sets.node_proba": 1,
+}
 OLDER = {  # what models were before formats that have these parameters
     "geometry": False,
     "members": 1,

@@ -18,9 +18,11 @@ import scipy.sparse as sp
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
 from pinvgcn.features import geometry_names, local_geometry
+from pinvgcn.features.spread import geometry_over_ranks
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
+from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 SCAN = 2_000  # points in space, from which on neighbourhoods of up to 300 are local
@@ -59,17 +61,19 @@ class CloudNodes(Nodes):
         loops: float,
         geometry: bool | str = False,
         shapes: Any = None,
+        group: Group = ALONE,
     ) -> None:
-        points = as_points(X, "X")
-        self.graph = GaussianGraph(points, sigma, loops=loops)
+        points = as_shared_matrix(X, "X", group)
+        self.graph = GaussianGraph(points, sigma, loops=loops, process_group=group)
         self.points = points
         self.coordinates = points.shape[1]
-        self.geometry = _with_geometry(geometry if shapes is None else True, points)
-        self.features = (
-            self._features(points, points)
-            if shapes is None
-            else np.hstack([points, _given_shapes(shapes, len(points))])
-        )
+        self.geometry = _with_geometry(geometry if shapes is None else True, points, self.graph.n_total)
+        if shapes is not None:
+            self.features = np.hstack([points, _given_shapes(shapes, len(points), group)])
+        elif self.geometry and not group.alone:
+            self.features = np.hstack([points, geometry_over_ranks(points, group=group)])
+        else:
+            self.features = self._features(points, points)
 
     def with_sigma(self, sigma: float) -> CloudNodes:
         """The same points, joined over another distance."""
@@ -102,10 +106,10 @@ class CloudNodes(Nodes):
         return self.geometry or neighbours is not None
 
 
-def _with_geometry(geometry: bool | str, points: np.ndarray) -> bool:
-    """Whether these points get local shapes."""
+def _with_geometry(geometry: bool | str, points: np.ndarray, total: int) -> bool:
+    """Whether these points, some of ``total``, get local shapes."""
     if isinstance(geometry, str) and geometry == "auto":
-        return points.shape[1] == 3 and len(points) >= SCAN
+        return points.shape[1] == 3 and total >= SCAN
     if not isinstance(geometry, bool | np.bool_):
         raise ParameterError(f"geometry must be True, False or 'auto'. Got {geometry!r} instead.")
     if geometry and points.shape[1] != 3:
@@ -145,10 +149,11 @@ class PlacedNodes(CloudNodes):
         return Basis(self.V), X if self.shapes is None else np.hstack([X, self.shapes])
 
 
-def _given_shapes(shapes: Any, n: int) -> np.ndarray:
+def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:
     """Local shapes that were computed elsewhere, one row a point."""
-    given = as_matrix(shapes, "shapes")
-    check_rows(given, n, "shapes", "rows of X")
+    given = as_shared_matrix(shapes, "shapes", group)
+    with together(group):
+        check_rows(given, n, "shapes", "rows of X")
     names = geometry_names()
     if given.shape[1] != len(names):
         raise DataError(
@@ -200,7 +205,8 @@ class GraphNodes(Nodes):
     def __init__(self, graph: Graph, X: Any) -> None:
         self.graph = graph
         if X is not None:
-            self.features = _given_features(X, graph.n_nodes)
+            with together(graph.group):
+                self.features = _given_features(X, graph.n_nodes, least=1 if graph.group.alone else 0)
         elif isinstance(graph, Hypergraph):
             self.features = graph.incidence
         elif isinstance(graph, GaussianGraph):
@@ -223,14 +229,14 @@ class GraphNodes(Nodes):
         return {"sparse": sp.issparse(self.features)}
 
 
-def _given_features(X: Any, n: int) -> Any:
+def _given_features(X: Any, n: int, *, least: int = 1) -> Any:
     """Features as numbers, one row a node. Sparse ones, such as the words of papers, stay sparse."""
     if sp.issparse(X) and X.nnz:
         features = sp.csr_array(X)
         entries = as_matrix(features.data[:, None], "X").ravel()
         features = sp.csr_array((entries, features.indices, features.indptr), shape=features.shape)
     else:
-        features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X")
+        features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X", least=least)
     check_rows(features, n, "X", "nodes of the graph (a graph that was given classifies its own nodes only)")
     return features
 
@@ -258,7 +264,7 @@ def nodes_of(
     if isinstance(graph, Graph):
         return GraphNodes(graph, X)
     if isinstance(graph, str) and graph == "gaussian":
-        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes)
+        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes, group=group)
     if isinstance(graph, str) and graph == "categorical":
         return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size, group=group)
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")

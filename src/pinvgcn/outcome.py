@@ -11,6 +11,7 @@ from scipy.special import softmax
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import ParameterError
 from pinvgcn.features import local_average
+from pinvgcn.features.spread import average_over_ranks
 from pinvgcn.nodes import CloudNodes, GraphNodes, Nodes
 from pinvgcn.priors import corrected, estimated_shares
 from pinvgcn.row_labels import RowLabels
@@ -82,8 +83,6 @@ class Outcome:
         if nodes.graph.group.alone:
             around = local_average(nodes.points, P, cloud=nodes.points, neighbours=k)
         else:
-            from pinvgcn.features.spread import average_over_ranks
-
             around = average_over_ranks(nodes.points, P, neighbours=k, group=nodes.graph.group)
         q: np.ndarray = (P + k * around) / (k + 1)
         return q

@@ -57,7 +57,9 @@ class Prepared:
         graph = nodes.graph
         assert graph is not None
         started = time.perf_counter()
-        scale = InputScaling.of(nodes.features, extra, scaling=scaling, coordinates=nodes.coordinates)
+        scale = InputScaling.of(
+            nodes.features, extra, scaling=scaling, coordinates=nodes.coordinates, group=graph.group
+        )
         inputs = scale(nodes.features, extra)
         graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()

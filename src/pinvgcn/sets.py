@@ -14,6 +14,7 @@ from scipy.special import softmax
 from pinvgcn.checks import check_fraction
 from pinvgcn.errors import LabelError
 from pinvgcn.features import local_average
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nodes import Nodes
 from pinvgcn.outcome import Outcome
 from pinvgcn.row_labels import RowLabels
@@ -40,7 +41,14 @@ class PredictionSets:
 
     @classmethod
     def of(
-        cls, scores: Sequence[np.ndarray], held: Sequence[RowLabels | None], outcome: Outcome, nodes: Nodes
+        cls,
+        scores: Sequence[np.ndarray],
+        held: Sequence[RowLabels | None],
+        outcome: Outcome,
+        nodes: Nodes,
+        *,
+        group: Group = ALONE,
+        start: int = 0,
     ) -> PredictionSets | None:
         """From each member's scores (n, classes) at this rank's training rows, as sure as it may be alone;
         None where no label was held out."""
@@ -48,19 +56,18 @@ class PredictionSets:
         if not some:
             return None
         P = np.stack([softmax(s, axis=1) for s in scores])
-        assert nodes.graph is not None
         each = np.concatenate(list(P), axis=1)  # all in one search for neighbours
         each = np.stack(np.split(outcome.among_all(each, nodes), len(P), axis=1))
         each = np.stack([outcome.weighed(Q) for Q in each])
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
-        rows = rows - nodes.graph.start
+        rows = rows - start
         here = (rows >= 0) & (rows < each.shape[1])
         odds = np.zeros(len(rows))
         odds[here] = _odds(each)[members[here], rows[here], codes[here]]
         plain = cls(
-            nodes.graph.group.sum(odds),  # each label is on one rank
+            group.sum(odds),  # each label is on one rank
             codes,
             members,
             np.empty((0, 0), dtype=np.int32),

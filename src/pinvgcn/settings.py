@@ -10,13 +10,16 @@ from sklearn.utils import check_random_state
 
 from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
 from pinvgcn.errors import ParameterError
-from pinvgcn.graphs import TableEncoder
+from pinvgcn.graphs import Graph, TableEncoder
+from pinvgcn.group import Group
 from pinvgcn.inputs import SCALINGS
 from pinvgcn.members import as_epochs, as_sample, as_weight_decay
 from pinvgcn.nn import TrainingSettings
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import hidden_widths
 from pinvgcn.outcome import check_priors
+
+OWN = ("verbose", "device", "random_state")  # what ranks may have differently
 
 
 def training_settings(model: Any, trees: int = 0) -> TrainingSettings:
@@ -80,3 +83,35 @@ def as_device(name: Any) -> torch.device:
             f"instead ({str(error).splitlines()[0]})."
         ) from None
     return device
+
+
+def shared_by(model: Any, process_group: Any) -> Group:
+    """The processes that fit ``model`` together, with the same settings; those of its graph if it has one."""
+    group, graph = Group.of(process_group), model.graph
+    if isinstance(graph, Graph):
+        if not group.alone and graph.group.size != group.size:
+            raise ParameterError(
+                f"process_group must be that of the graph, which {graph.group.size} of its {group.size} "
+                "processes share. Make the graph with process_group=...; a SparseGraph has none."
+            )
+        group = graph.group
+    if group.alone:
+        return group
+    if model.warm_start:
+        raise ParameterError("warm_start must be False with a process group. Got True instead.")
+    if isinstance(model.sigma, str) and model.sigma == "labels":
+        raise ParameterError(
+            "sigma must be a number or 'auto' with a process group. Got 'labels' instead; find it by a fit "
+            "to some of the points."
+        )
+    settings = model.get_params(deep=False)
+    settings["graph"] = graph if isinstance(graph, str) else None
+    first, *others = group.values({name: repr(settings[name]) for name in settings if name not in OWN})
+    for rank, other in enumerate(others, start=1):
+        for name in first:
+            if other[name] != first[name]:
+                raise ParameterError(
+                    f"{name} must be the same on all ranks. "
+                    f"Got {first[name]} on rank 0 and {other[name]} on rank {rank}."
+                )
+    return group

@@ -22,7 +22,7 @@ def predict(
         list[Path],
         typer.Argument(
             metavar="INPUT",
-            help="What to classify. Several scans, or a quoted pattern, are one cloud.",
+            help="What to classify. Several scans, or a quoted pattern, are one cloud; of tables, parts.",
             show_default=False,
         ),
     ],
@@ -83,8 +83,24 @@ def predict(
     from pinvgcn.cli.model_and_file import check_pair, not_for
     from pinvgcn.cli.scan_results import announce, print_plan
     from pinvgcn.cli.several import predict_several, several
+    from pinvgcn.cli.table_parts import as_parts, predict_parts_if_table
     from pinvgcn.cli.table_predict import predict_table_file
 
+    if (
+        as_parts(file)
+        and not dry_run
+        and predict_parts_if_table(
+            model,
+            file,
+            out=out,
+            probabilities=probabilities,
+            sets=sets,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    ):
+        return
     many = several(file)
     with loading():
         from pinvgcn.scans import PredictRequest

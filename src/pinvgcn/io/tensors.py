@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,7 @@ def save_tensors(
 ) -> None:
     """Write the file, whole or not at all."""
     path = Path(path)
-    about = json.dumps({"kind": kind, "format": FORMAT, **description})
-    plain = {}
-    for name, array in arrays.items():
-        key, parts = (_COMPLEX + name, [array.real, array.imag]) if np.iscomplexobj(array) else (name, array)
-        plain[key] = np.array(parts, order="C")  # safetensors writes memory as it lies
+    about, plain = described(kind, description), plain_arrays(arrays)
     header = {"pinvgcn": about, "sha256": digest(about, plain)}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -43,14 +40,40 @@ def save_tensors(
         temporary.unlink(missing_ok=True)
 
 
+def described(kind: str, description: dict[str, Any]) -> str:
+    """The description as it is in the file."""
+    return json.dumps({"kind": kind, "format": FORMAT, **description})
+
+
+def plain_arrays(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Real arrays that lie in memory as safetensors writes them."""
+    plain = {}
+    for name, array in arrays.items():
+        key, parts = (_COMPLEX + name, [array.real, array.imag]) if np.iscomplexobj(array) else (name, array)
+        plain[key] = np.array(parts, order="C")
+    return plain
+
+
 def digest(about: str, arrays: dict[str, np.ndarray]) -> str:
     """SHA-256 of the description and of every array: its name, dtype, shape and bytes, in order of names."""
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return hashed(about, {name: (a.dtype.str, a.shape, [bytes_of(a)]) for name, a in plain.items()})
+
+
+def hashed(about: str, contents: Mapping[str, tuple[str, tuple[int, ...], Iterable[Any]]]) -> str:
+    """The same, of arrays that are known by dtype, shape, and their bytes in pieces."""
     found = hashlib.sha256(about.encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        found.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
-        found.update(array.reshape(-1).view(np.uint8).data)
+    for name in sorted(contents):
+        dtype, shape, pieces = contents[name]
+        found.update(f"\n{name} {dtype} {shape}\n".encode())
+        for piece in pieces:
+            found.update(piece)
     return found.hexdigest()
+
+
+def bytes_of(array: np.ndarray) -> memoryview:
+    """Of an array in the order of C."""
+    return array.reshape(-1).view(np.uint8).data
 
 
 def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
