@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,7 +38,7 @@ ENDS = [0, 10, 11, 90, 200, N]
 
 def write_parts(folder, kind, table=TABLE):
     folder.mkdir(exist_ok=True)
-    for number, (start, end) in enumerate(zip(ENDS, ENDS[1:], strict=False)):
+    for number, (start, end) in enumerate(pairwise(ENDS)):
         part = table.iloc[start:end]
         if kind == "csv":
             part.to_csv(folder / f"p{number}.csv", index=False)
