@@ -170,7 +170,7 @@ def _say_cost(fitted: PinvGCNClassifier, paths: Sequence[Path], *, as_json: bool
         seconds = sum(cost.seconds for cost in costs) / group.size
         cost = Cost(max(cost.memory for cost in costs), seconds)
         if as_json:
-            told = {"dry_run": True, "parts": len(files), "ranks": group.size}
+            told: dict[str, Any] = {"dry_run": True, "parts": len(files), "ranks": group.size}
             told |= {"estimated_bytes": int(cost.memory), "estimated_seconds": round(seconds, 1)}
             typer.echo(json.dumps(told, indent=1))
         elif not quiet:
