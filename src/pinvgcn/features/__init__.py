@@ -8,7 +8,8 @@
     ColumnRecipe.learn(frame)            which columns of a table are used, and as what
 
 ``neighbours`` says who belongs to a neighbourhood, ``shapes`` what it looks like in space, ``columns`` what
-stands above and below. ``table_columns`` looks at tables, ``text_numbers`` and ``text_dates`` at their cells.
+stands above and below, ``spread`` what ranks that share out a cloud ask each other for. ``table_columns``
+looks at tables, ``text_numbers`` and ``text_dates`` at their cells.
 """
 
 from pinvgcn.features.averages import local_average
