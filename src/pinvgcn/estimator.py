@@ -299,7 +299,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         with together(group):
             self._training_settings()
             seed = self._seed()
-        seed = int(group.first(np.array(seed)))
+        seed = group.values(seed)[0]
         beside = features if shapes is None else (features, shapes)
         kept = self._kept_for(X, beside)
         started = time.perf_counter()

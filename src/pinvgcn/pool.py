@@ -40,6 +40,8 @@ def rows_of_all(matrix: Any, group: Group) -> Any:
     # ranks may have chosen their whole numbers differently wide
     lengths, indices = (group.rows(part.astype(np.int64)) for part in (np.diff(A.indptr), A.indices))
     data, starts = group.rows(A.data), np.append(0, np.cumsum(lengths))
+    if max(starts[-1], A.shape[1]) < 2**31:  # what everybody reads
+        indices, starts = indices.astype(np.int32), starts.astype(np.int32)
     return sp.csr_array((data, indices, starts), shape=(len(lengths), A.shape[1]))
 
 

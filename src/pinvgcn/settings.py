@@ -86,7 +86,7 @@ def as_device(name: Any) -> torch.device:
 
 
 def shared_by(model: Any, process_group: Any) -> Group:
-    """The processes that fit ``model`` together, all with the same settings; those of its graph if it has one."""
+    """The processes that fit ``model`` together, with the same settings; those of its graph if it has one."""
     group, graph = Group.of(process_group), model.graph
     if isinstance(graph, Graph):
         if not group.alone and graph.group.size != group.size:

@@ -63,7 +63,7 @@ class Pool:
         F = spread.F.take(nodes).of_all(group)
         ids = group.rows(spread.ids[nodes].cpu().numpy())
         whole = float(len(spread) if spread.weights is None else spread.weights.double().sum())
-        omega = np.ones(len(ids)) if self.counts is None else group.rows(self.counts)
+        omega = np.ones(len(ids)) if self.counts is None else group.rows(self.counts).copy()
         known = np.isin(ids, self.labelled)
         if (~known).any():
             omega[~known] *= (group.sum(whole) - omega[known].sum()) / omega[~known].sum()
