@@ -18,7 +18,7 @@ CORNER = np.array([412_345.0, 5_654_321.0, 230.0])
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 
 
-def write_streets(folder: Path, n: int = 12_000, *, per_class: int = 20) -> Path:
+def write_streets(folder: Path, n: int = 6_000, *, per_class: int = 20) -> Path:
     """Four parts along the street, of unequal length, with a column and some noise; and the whole of it in
     the order of the parts, as ``whole.las`` beside the folder."""
     street = generate_street(n, random_state=0)
