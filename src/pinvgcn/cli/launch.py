@@ -16,6 +16,7 @@ import _thread
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -198,7 +199,13 @@ class _Ring:
             traceback.print_exception(error)
         if not first:
             return None
-        line = f"rank {self.rank}: {describe(error)}"
+        said = describe(error)
+        known_rank = re.match(
+            r"Rank (\d+: )", said
+        )  # an error that all ranks raise names the one that has it
+        line = (
+            f"rank {known_rank[1]}{said[known_rank.end() :]}" if known_rank else f"rank {self.rank}: {said}"
+        )
         self._say(line)
         self._report(line)
         return BAD_INPUT if known else MISTAKE
