@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from pinvgcn.cli.failure import Interrupted, describe, say
 from pinvgcn.errors import PeerError, PinvGCNError, TrainingWarning
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def job(*, device: str = "cpu", kept: str = "") -> Iterator[Group]:
     try:
         yield ALONE
     except (KeyboardInterrupt, TrainingWarning):
-        raise KeyboardInterrupt(kept) from None
+        if not kept:
+            raise
+        raise Interrupted(kept) from None
 
 
 class _Ring:
@@ -156,7 +159,7 @@ class _Ring:
             return
         self.gone.set()
         if word.item() != FAULT and self._first(unheard=True):
-            self._say(f"rank {before}: {KILLED}")
+            say(f"rank {before}: {KILLED}")
         self._tell(FAULT)
         _thread.interrupt_main(signal.SIGTERM)
         time.sleep(WAY_OUT)
@@ -183,15 +186,13 @@ class _Ring:
 
     def _own(self, error: BaseException, stopped: bool, kept: str) -> int | None:
         """The exit code, once the line is said; None where another rank was first."""
-        from pinvgcn.cli.failure import describe
-
         if isinstance(error, typer.Exit | SystemExit):
             return int(getattr(error, "exit_code", None) or getattr(error, "code", None) or 0)
         first = self._first()
         if stopped:
             if not first:
                 return None
-            self._say("interrupted" + (f": {kept}" if kept else ""))
+            say("interrupted" + (f": {kept}" if kept else ""))
             return TERMINATED if self.terminated else INTERRUPTED
         known = isinstance(error, PinvGCNError | OSError | MemoryError)
         debug = "--debug" in sys.argv or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
@@ -206,7 +207,7 @@ class _Ring:
         line = (
             f"rank {known_rank[1]}{said[known_rank.end() :]}" if known_rank else f"rank {self.rank}: {said}"
         )
-        self._say(line)
+        say(line)
         self._report(line)
         return BAD_INPUT if known else MISTAKE
 
@@ -236,11 +237,6 @@ class _Ring:
                 sent = dist.isend(torch.tensor([word]), group=self._links, group_dst=following)
                 assert sent is not None
                 sent.wait(SHORTLY)
-
-    def _say(self, message: str) -> None:
-        from pinvgcn.cli.failure import say
-
-        say(message)
 
     def end(self) -> None:
         """All is done, everywhere."""
