@@ -53,6 +53,10 @@ def launched() -> bool:
     return known and int(os.environ["WORLD_SIZE"]) > 1
 
 
+if launched():  # the transport's own pages about peers that have gone; read when torch is first imported
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+
+
 @contextmanager
 def job(*, device: str = "cpu", kept: str = "") -> Iterator[Group]:
     """The group of this command's processes; one process alone where nothing has launched several.
