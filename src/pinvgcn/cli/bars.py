@@ -13,7 +13,7 @@ from rich.text import Text
 from pinvgcn.cli.console import err
 
 Tell = Callable[[str, int, int], None]
-COUNTED = ("Reading", "Local shapes", "Classifying", "Averaging", "Writing")  # stages over points
+COUNTED = ("Reading", "Sorting", "Local shapes", "Classifying", "Averaging", "Writing")  # stages over points
 PATIENCE = 1.0  # seconds before a stage is worth a line
 
 

@@ -32,6 +32,10 @@ TERMINATED = 143
 _UsageError: Any = typer.BadParameter.__base__
 
 
+class Interrupted(Exception):
+    """Interrupted with Ctrl-C; the message says what is kept."""
+
+
 def run(app: typer.Typer, arguments: list[str]) -> int:
     """Run the app on the arguments; returns the exit code."""
     with terminable() as termination:
@@ -49,9 +53,11 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         if code == INTERRUPTED:
             say("interrupted")
         return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, TrainingWarning, typer.Abort) as error:
-        kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
-        say("interrupted" + (f": {kept}" if kept else ""))
+    except (KeyboardInterrupt, TrainingWarning, typer.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except Interrupted as error:
+        say(f"interrupted: {error}")
         return INTERRUPTED
     except BrokenPipeError:
         # the reader of our output has gone; Python would complain once more when it flushes at the end

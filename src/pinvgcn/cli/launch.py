@@ -16,6 +16,7 @@ import _thread
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from pinvgcn.cli.failure import Interrupted, describe, say
 from pinvgcn.errors import PeerError, PinvGCNError, TrainingWarning
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ def launched() -> bool:
     return known and int(os.environ["WORLD_SIZE"]) > 1
 
 
+if launched():  # the transport's own pages about peers that have gone; read when torch is first imported
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+
+
 @contextmanager
 def job(*, device: str = "cpu", kept: str = "") -> Iterator[Group]:
     """The group of this command's processes; one process alone where nothing has launched several.
@@ -71,7 +77,9 @@ def job(*, device: str = "cpu", kept: str = "") -> Iterator[Group]:
     try:
         yield ALONE
     except (KeyboardInterrupt, TrainingWarning):
-        raise KeyboardInterrupt(kept) from None
+        if not kept:
+            raise
+        raise Interrupted(kept) from None
 
 
 class _Ring:
@@ -155,7 +163,7 @@ class _Ring:
             return
         self.gone.set()
         if word.item() != FAULT and self._first(unheard=True):
-            self._say(f"rank {before}: {KILLED}")
+            say(f"rank {before}: {KILLED}")
         self._tell(FAULT)
         _thread.interrupt_main(signal.SIGTERM)
         time.sleep(WAY_OUT)
@@ -182,15 +190,13 @@ class _Ring:
 
     def _own(self, error: BaseException, stopped: bool, kept: str) -> int | None:
         """The exit code, once the line is said; None where another rank was first."""
-        from pinvgcn.cli.failure import describe
-
         if isinstance(error, typer.Exit | SystemExit):
             return int(getattr(error, "exit_code", None) or getattr(error, "code", None) or 0)
         first = self._first()
         if stopped:
             if not first:
                 return None
-            self._say("interrupted" + (f": {kept}" if kept else ""))
+            say("interrupted" + (f": {kept}" if kept else ""))
             return TERMINATED if self.terminated else INTERRUPTED
         known = isinstance(error, PinvGCNError | OSError | MemoryError)
         debug = "--debug" in sys.argv or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
@@ -198,8 +204,14 @@ class _Ring:
             traceback.print_exception(error)
         if not first:
             return None
-        line = f"rank {self.rank}: {describe(error)}"
-        self._say(line)
+        said = describe(error)
+        known_rank = re.match(
+            r"Rank (\d+: )", said
+        )  # an error that all ranks raise names the one that has it
+        line = (
+            f"rank {known_rank[1]}{said[known_rank.end() :]}" if known_rank else f"rank {self.rank}: {said}"
+        )
+        say(line)
         self._report(line)
         return BAD_INPUT if known else MISTAKE
 
@@ -229,11 +241,6 @@ class _Ring:
                 sent = dist.isend(torch.tensor([word]), group=self._links, group_dst=following)
                 assert sent is not None
                 sent.wait(SHORTLY)
-
-    def _say(self, message: str) -> None:
-        from pinvgcn.cli.failure import say
-
-        say(message)
 
     def end(self) -> None:
         """All is done, everywhere."""

@@ -51,7 +51,7 @@ def _run(
     from pinvgcn.scans.cost_of_many import plan_many
     from pinvgcn.scans.many import work_place
 
-    kept = f"what is done is kept in {work_place(paths, request.out)}; the same command goes on from there"
+    kept = f"the same command goes on from what is in {work_place(paths, request.out)}"
     with job(kept="" if dry_run else kept) as group:
         silent = group.rank > 0  # the first rank speaks for all
         if dry_run:

@@ -12,7 +12,6 @@ from pinvgcn.features.geometry import geometry_names
 from pinvgcn.features.shared_tiles import for_rank
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.group import Group
-from pinvgcn.io.unfinished import unfinished
 from pinvgcn.nodes import SCAN
 from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import WIDEST, shapes
@@ -70,16 +69,12 @@ def fit_and_save(
     group: Group,
     tell: Tell,
 ) -> None:
-    """A model of all ranks' samples, in a file that is there when it is whole."""
+    """A model of all ranks' samples, in a file that is there when it is whole, for all of them to load."""
     tell("Preparing", 0, 1)
     model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
     model.verbose = lambda done, total: tell("Fitting", done, total)
-    points, codes = group.rows(sample.points), group.rows(sample.codes)
-    columns = None if sample.columns is None else group.rows(sample.columns)
-    local = None if sample.local is None else group.rows(sample.local)
-    if group.rank == 0:
-        with stopped_by_interrupts():
-            model.fit(points, labels_of(codes, overview.classes), features=columns, shapes=local)
-        with unfinished(path) as temporary:
-            model.set_params(verbose=False).save(temporary, about=about)
+    y = labels_of(sample.codes, overview.classes)
+    with stopped_by_interrupts():
+        model.fit(sample.points, y, features=sample.columns, shapes=sample.local, process_group=group)
+    model.set_params(verbose=False).save(path, about=about)
     group.wait()
