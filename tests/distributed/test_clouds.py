@@ -373,6 +373,25 @@ def test_every_rank_refuses_what_one_refuses(ranks, change, arguments, solver, n
     assert re.search(expected, " ".join(found[0]))
 
 
+def other_settings(process_group, points):
+    """The message where rank 1 has another σ, and where its σ is no number."""
+    group = Group.of(process_group)
+    told = []
+    for sigma in (["auto", 5.0], [5.0, "wide"]):
+        with pytest.raises(ParameterError) as error:
+            GaussianGraph(points, sigma[group.rank], loops=1.0, process_group=process_group)
+        told.append(str(error.value))
+    return told
+
+
+def test_settings_that_differ(ranks):
+    for told in ranks.run(2, other_settings, blob(10)):
+        assert told == [
+            "sigma and loops must be the same on all ranks. Got auto and 1.0, 5.0 and 1.0 instead.",
+            "Rank 1: sigma must be a positive number or 'auto'. Got 'wide' instead.",
+        ]
+
+
 def saved(process_group, points, path):
     group = Group.of(process_group)
     mine = points[shares(len(points), group.size, "even")[group.rank]]
