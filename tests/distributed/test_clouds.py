@@ -16,7 +16,8 @@ from pinvgcn.group import Group
 from pinvgcn.inputs import InputScaling
 from pinvgcn.kernels import Box
 from pinvgcn.nodes import outside
-from pinvgcn.spectra import certificate, kernel_pairs
+from pinvgcn.spectra import certificate, kernel_pairs, krylov_eigenpairs
+from pinvgcn.spectra.certificate import Sample
 from pinvgcn.spectra.functions import _orthonormaliser, _separate
 from pinvgcn.spectra.spectrum import orient
 
@@ -177,8 +178,7 @@ def refined_of(process_group, *arguments):
         return spectrum_of(process_group, *arguments)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_refined_pairs(ranks, monkeypatch, size):
+def test_refined_pairs(ranks, monkeypatch):
     """Degrees of about 15: without loops the smooth pairs miss the tolerance, and an iteration follows."""
     calls = []
     refine = kernel_pairs.krylov_eigenpairs
@@ -187,8 +187,45 @@ def test_refined_pairs(ranks, monkeypatch, size):
     monkeypatch.setattr(certificate, "ALL_ROWS", 100)
     points = np.random.default_rng(2).uniform(0, 24, size=(700, 2))
     settings = {"rank": 6, "sigma": 2.0, "loops": 0.0, "solver": "fourier", "tolerance": 1e-4}
-    check_against_one_process(ranks, points, size, "uneven", **settings, function=refined_of)
+    check_against_one_process(ranks, points, 2, "uneven", **settings, function=refined_of)
     assert calls
+
+
+def iterated(process_group, diagonal, rank, kind):
+    """Of a diagonal matrix, the first coordinate deflated; and the rows that a sample draws."""
+    group = Group.of(process_group)
+    mine = shares(len(diagonal), group.size, kind)[group.rank]
+    own = diagonal[mine, None]
+    deflate = (np.arange(len(diagonal)) == 0).astype(float)[mine, None]
+    found = krylov_eigenpairs(
+        lambda X: own * X,
+        len(own),
+        rank,
+        deflate=deflate,
+        tolerance=lambda theta: np.full_like(theta, 1e-10),
+        group=group,
+    )
+    sample = Sample.of(1 / diagonal[mine], group)
+    return found.values, found.vectors, mine.start + sample.rows, sample.weights
+
+
+@pytest.mark.parametrize(
+    ("size", "rank", "kind"), [(2, 20, "uneven"), (4, 20, "empty"), (2, 400, "even"), (4, 400, "empty")]
+)
+def test_an_iteration_and_a_sample(ranks, size, rank, kind):
+    """Eigenvalues that are known, one of them more often than a block holds; all of the space at rank 400."""
+    diagonal = np.concatenate([[9.0], np.full(20, 2.0), 1 / np.arange(1.0, 3_101)])
+    diagonal = diagonal[:900] if rank == 400 else diagonal
+    expected = np.sort(diagonal[1:])[::-1][:rank]
+    alone = Sample.of(1 / diagonal)
+    found = ranks.run(size, iterated, diagonal, rank, kind)
+    for values, *_ in found:
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+    U, rows, weights = (np.concatenate([one[i] for one in found]) for i in (1, 2, 3))
+    assert departure(U) < 1e-12
+    np.testing.assert_allclose(diagonal[:, None] * U, U * expected, atol=1e-9)
+    np.testing.assert_array_equal(rows, alone.rows)
+    np.testing.assert_allclose(weights, alone.weights, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -334,6 +371,25 @@ def test_every_rank_refuses_what_one_refuses(ranks, change, arguments, solver, n
     found = ranks.run(2, message_of, blob(n), "even", change, arguments, 5, solver)
     assert found[0] == found[1]
     assert re.search(expected, " ".join(found[0]))
+
+
+def other_settings(process_group, points):
+    """The message where rank 1 has another σ, and where its σ is no number."""
+    group = Group.of(process_group)
+    told = []
+    for sigma in (["auto", 5.0], [5.0, "wide"]):
+        with pytest.raises(ParameterError) as error:
+            GaussianGraph(points, sigma[group.rank], loops=1.0, process_group=process_group)
+        told.append(str(error.value))
+    return told
+
+
+def test_settings_that_differ(ranks):
+    for told in ranks.run(2, other_settings, blob(10)):
+        assert told == [
+            "sigma and loops must be the same on all ranks. Got auto and 1.0, 5.0 and 1.0 instead.",
+            "Rank 1: sigma must be a positive number or 'auto'. Got 'wide' instead.",
+        ]
 
 
 def saved(process_group, points, path):

@@ -24,7 +24,7 @@ from pinvgcn.graphs.base import (
     warn_if_short,
 )
 from pinvgcn.graphs.choice import MOST_GATHERED, Problem, cheapest_kernel, choose, refusal
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.pool import in_pool
 from pinvgcn.shares import as_shared_matrix
@@ -90,21 +90,14 @@ class GaussianGraph(Graph):
                 f"points must be smaller than {LARGEST:g}, for their distances to be numbers. "
                 f"Got {largest:g} instead; is it a mark for missing data?"
             )
-        if isinstance(sigma, str):
-            if sigma != "auto":
-                raise ParameterError(f"sigma must be a positive number or 'auto'. Got {sigma!r} instead.")
-            self.sigma = automatic_sigma(self.points, self.group)
-        else:
-            self.sigma = check_positive("sigma", sigma)
-            if not 1 / WIDEST <= self.sigma <= WIDEST:
-                raise ParameterError(
-                    f"sigma must be from {1 / WIDEST:g} to {WIDEST:g}, to be divided by and multiplied. "
-                    f"Got {self.sigma:g} instead."
-                )
-        self.loops = check_non_negative("loops", loops)
-        settings = self.group.values({"sigma": self.sigma, "loops": self.loops})
+        with together(self.group):
+            given = _checked_sigma(sigma)
+            self.loops = check_non_negative("loops", loops)
+        settings = self.group.values([given or "auto", self.loops])
         if any(other != settings[0] for other in settings):
-            raise ParameterError(f"sigma and loops must be the same on all ranks. Got {settings} instead.")
+            told = ", ".join(f"{a} and {b}" for a, b in settings)
+            raise ParameterError(f"sigma and loops must be the same on all ranks. Got {told} instead.")
+        self.sigma = automatic_sigma(self.points, self.group) if given is None else given
 
     @property
     def n_total(self) -> int:
@@ -310,6 +303,21 @@ class GaussianGraph(Graph):
                 break
             asked, spectrum = ask, find(ask)
         return spectrum
+
+
+def _checked_sigma(sigma: float | str) -> float | None:
+    """A usable σ; None for "auto"."""
+    if isinstance(sigma, str):
+        if sigma != "auto":
+            raise ParameterError(f"sigma must be a positive number or 'auto'. Got {sigma!r} instead.")
+        return None
+    number = check_positive("sigma", sigma)
+    if not 1 / WIDEST <= number <= WIDEST:
+        raise ParameterError(
+            f"sigma must be from {1 / WIDEST:g} to {WIDEST:g}, to be divided by and multiplied. "
+            f"Got {number:g} instead."
+        )
+    return number
 
 
 def automatic_sigma(points: np.ndarray, group: Group = ALONE) -> float:
