@@ -35,6 +35,7 @@ ROOMS = (
     "set_columns",
     "members",
     "bandwidth",
+    "model_shapes",
     "model_file",
     "estimator",
     "runs",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.errors import ModelFileError
+from pinvgcn.io.shapes import Shapes
 
 
 @dataclass(frozen=True)
@@ -62,4 +63,7 @@ class Box:
             raise ModelFileError(
                 "The file has format 1, whose series for the kernel are not in use any more. Fit and save it."
             )
+        shapes = Shapes()
+        for name, letters in (("half", "d"), ("centre", "d"), ("axes", "d d")):
+            shapes(f"kernel_{name}", arrays[name], letters)
         return cls(**arrays)

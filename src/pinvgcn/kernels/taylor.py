@@ -134,6 +134,9 @@ class TaylorKernel(Kernel):
         result = sum(share_out(work, self.chunks(len(points), weights.shape[1])), np.zeros(()))
         return result[self._used][:, None] if single else result
 
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        return self.n_features, columns
+
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:
