@@ -548,6 +548,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         try:
             model = cls(**saved_parameters(description))
             restore_model(model, description, arrays)
+        except ModelFileError as error:
+            raise ModelFileError(f"{path} cannot be used: {error}") from None
         except (KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
         return model

@@ -15,6 +15,7 @@ import torch
 from pinvgcn.errors import ParameterError
 from pinvgcn.inputs import InputScaling
 from pinvgcn.members import Ensemble, Member
+from pinvgcn.model_shapes import check_shapes
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer
 from pinvgcn.nodes import CloudNodes, nodes_from_state
@@ -123,6 +124,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     prefix = "spectrum."
     mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
     model.spectrum_ = Spectrum.from_state(description["spectrum"], mine)
+    check_shapes(description, arrays, model.spectrum_)
     model.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
     nodes = description["nodes"]
     model._nodes = nodes_from_state(nodes["kind"], nodes, arrays)
@@ -130,7 +132,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], ranks)
     model._outcome = Outcome(
         description.get("neighbours"),
-        arrays.get("node_proba"),
+        None if description.get("neighbours") is None else arrays["node_proba"],
         arrays.get("factors"),
     )
     model._sets = PredictionSets.from_state(arrays)
@@ -179,6 +181,8 @@ def _restore_member(model: Any, depth: int, arrays: dict[str, np.ndarray], prefi
     )
     with torch.no_grad():
         for d, conv in enumerate(network.layers):
+            if conv.weights.shape != weights[d].shape:  # a copy would be broadcast
+                raise ValueError(f"weights{d} must have the shape {tuple(conv.weights.shape)}")
             conv.weights.copy_(weights[d])
             conv.bias.copy_(torch.from_numpy(arrays[f"{prefix}bias{d}"]))
     network.eval()

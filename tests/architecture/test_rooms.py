@@ -41,6 +41,7 @@ ROOMS = (
     "grounds",
     "learning",
     "bandwidth",
+    "model_shapes",
     "model_file",
     "estimator",
     "runs",

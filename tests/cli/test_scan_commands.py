@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -57,6 +58,8 @@ def test_from_labels_to_a_model_to_another_file(scan, tmp_path):
     assert "\x1b[" not in done.stdout + done.stderr  # no colours in a pipe
     assert "2 ground" in done.stdout
     assert "Held-out labels" in done.stdout
+    assert "held-out recall" in done.stdout
+    assert "The report took" in done.stdout
     assert f"Written: {tmp_path / 'out.las'}" in done.stdout
     after = laspy.read(tmp_path / "out.las")
     assert set(np.array(after.classification)) <= {2, 3, 4, 5, 6}
@@ -80,8 +83,9 @@ def test_from_labels_to_a_model_to_another_file(scan, tmp_path):
     ]  # fmt: skip
 
 
-def test_an_interrupt_leaves_nothing_behind(scan, tmp_path):
-    """In the middle of tiles, with files on disk."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_leaves_nothing_behind(number, code, scan, tmp_path):
+    """In the middle of tiles, with files on disk: Ctrl-C, and what a shutdown or a job manager sends."""
     street = generate_street(40_000, random_state=0)
     labels = random_split(street.y, per_class=15, random_state=0)
     frame = pd.DataFrame(street.X, columns=["x", "y", "z"]).assign(label=labels)
@@ -99,11 +103,11 @@ def test_an_interrupt_leaves_nothing_behind(scan, tmp_path):
                 break
             time.sleep(0.1)
         assert list(tmp_path.glob(".out.csv.*")), "no tiles were made"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err.splitlines()[-1] == "pinvgcn: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]
 
@@ -137,7 +141,18 @@ def test_a_dry_run_says_what_would_be_done(scan, command, tmp_path, capfd):
         (["absent.las", "--labels", "classification", "-o", "{out}"], "There is no file absent.las"),
         (["{folder}", "--labels", "classification", "-o", "{out}"], "which is a folder"),
         (["{scan}", "--labels", "klass", "-o", "{out}"], "has no field 'klass'"),
-        (["{scan}", "--labels", "absent.csv", "-o", "{out}"], "absent.csv"),
+        (
+            ["{scan}", "--labels", "classifications.csv", "-o", "{out}"],
+            "neither a file classifications.csv nor a field of that name.*did you mean 'classification'",
+        ),
+        (["{scan}", "--labels", "{labels}", "-o", "{out}", "--unlabelled", "0"], "--unlabelled names values"),
+        (["{scan}", "--labels", "{labels}", "-o", "{out}"], "31"),  # a class of 40 in point format 1
+        (["{scan}", "--labels", "classification", "-o", "{folder}/b.docx"], r"\.las, \.laz.*Got '\.docx'"),
+        (["{scan}", "--labels", "classification", "-o", "{folder}/b.las.gz"], "leave out the .gz"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--sets", "0.95"], "at most 15/16"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--sets", "95"], "coverage must be"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--sets", "0.9", "--field", "set"], "field"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--priors", "mine"], "--priors"),
         (["{scan}", "--labels", "classification", "-o", "{folder}"], "is there already|folder"),
         (["{scan}", "--labels", "classification", "-o", "{folder}/a/b.las"], "there is no folder"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--fit-points", "5"], "--fit-points"),
@@ -150,17 +165,94 @@ def test_a_dry_run_says_what_would_be_done(scan, command, tmp_path, capfd):
         (["{scan}", "--labels", "classification", "-o", "{out}", "--save-model", "{folder}/a/b"], "folder"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_one_line_and_exit_code_2(scan, arguments, expected, tmp_path, capfd):
-    import re
-
-    places = {"scan": scan, "out": tmp_path / "out.las", "folder": tmp_path}
-    code = main(["segment", *(argument.format(**places) for argument in arguments)])
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(scan, arguments, expected, dry, tmp_path, capfd):
+    """A dry run refuses what the run would refuse."""
+    labels = scan.with_name("labels.csv")
+    labels.write_text("index,label\n0,40\n1,2\n2,40\n3,2\n")
+    places = {"scan": scan, "out": tmp_path / "out.las", "folder": tmp_path, "labels": labels}
+    code = main(["segment", *(argument.format(**places) for argument in arguments), *dry])
     err = capfd.readouterr().err
     assert code == 2
     assert re.search(expected, err), err
     assert len([line for line in err.splitlines() if line.startswith("pinvgcn:")]) == 1
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def models(scan, tmp_path_factory):
+    """A model of a scan and one of a table, each with a file that it could classify."""
+    from pinvgcn import PinvGCNClassifier
+    from pinvgcn.experiments.tables import plan_table
+    from pinvgcn.io import open_table
+
+    folder = tmp_path_factory.mktemp("models")
+    points = np.column_stack([laspy.read(scan)[axis] for axis in "xyz"])
+    PinvGCNClassifier(epochs=2).fit(points, np.arange(len(points)) % 2).save(folder / "scan.model")
+    rows = [f"{'red' if i % 2 else 'blue'},{i % 7},{['a', 'b', ''][i % 3]}" for i in range(30)]
+    (folder / "t.csv").write_text("\n".join(["colour,size,kind", *rows]) + "\n")
+    plan = plan_table(open_table(folder / "t.csv"), "kind")
+    about = {"kind": "table", "target": plan.target.to_dict(), "recipe": plan.recipe.to_dict()}
+    table = PinvGCNClassifier("categorical", epochs=2, members=2).fit(plan.frame, plan.codes)
+    table.save(folder / "table.model", about=about)
+    pd.read_csv(folder / "t.csv").to_parquet(folder / "t.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["{scan}", "{models}/scan.model"], "must come first.*try: pinvgcn predict .*scan.model"),
+        (["{models}/t.csv", "{models}/table.model"], "must come first"),
+        (["{scan}", "{scan}"], "street.las, which is none; the order is: pinvgcn predict MODEL INPUT"),
+        (["{models}/scan.model", "{models}/table.model"], "table.model, which looks like a saved model"),
+        (["{models}/table.model", "{scan}"], "is a model of a table and .* is a scan. Use .*segment"),
+        (["{models}/scan.model", "{models}/t.parquet"], "is a model of a scan and .* is a table. .*classify"),
+        (["{models}/scan.model", "{models}/t.csv"], "is a model of a scan and .* is a table. .*classify"),
+        (["{models}/scan.model", "{scan}", "--probabilities"], "--probabilities is not for a scan"),
+        (["{models}/scan.model", "{scan}", "--sets", "0.5"], "fit again .* with --sets"),
+        (["{models}/table.model", "{models}/t.csv", "--field", "a"], "--field is not for a table"),
+        (["{models}/table.model", "{models}/t.csv", "--metres", "1"], "--metres is not for a table"),
+        (["{models}/table.model", "{models}/t.csv", "--tile-points", "5000"], "--tile-points is not for"),
+        (["{models}/table.model", "{models}/t.csv", "--sets", "0.95"], "at most 10/11"),
+        (["{models}/table.model", "{models}/t.parquet"], r"must end in \.parquet, \.pq\. Got"),
+        (["{models}/scan.model", "absent.las"], "There is no file absent.las"),
+        (["absent.model", "{scan}"], "There is no file absent.model"),
+    ],
+)  # fmt: skip
+def test_a_model_and_a_file_that_do_not_fit(scan, models, arguments, expected, dry, tmp_path, capfd):
+    filled = [argument.format(scan=scan, models=models) for argument in arguments]
+    assert main(["predict", *filled, "-o", str(tmp_path / "out.csv"), *dry]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert re.search(expected, err), err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_priors_and_class_weight(scan, tmp_path, capfd):
+    from pinvgcn import PinvGCNClassifier
+
+    common = ["segment", str(scan), "--labels", "classification", "--force", "--json"]
+    files = ["-o", str(tmp_path / "out.las"), "--save-model", str(tmp_path / "m")]
+    assert main([*common, *files, "--priors", "estimated", "--class-weight", "balanced"]) == 0
+    model = PinvGCNClassifier.load(tmp_path / "m")
+    assert (model.priors, model.class_weight) == ("estimated", "balanced")
+    assert model._outcome.factors is not None
+    estimated = json.loads(capfd.readouterr().out)["classes"]
+    assert main([*common, *files, "--priors", "labels", "--report", str(tmp_path / "r.html")]) == 0
+    model = PinvGCNClassifier.load(tmp_path / "m")
+    assert (model.priors, model.class_weight) == (None, None)
+    said = json.loads(capfd.readouterr().out)
+    assert [one["points"] for one in said["classes"]] != [one["points"] for one in estimated]
+    assert {"holding out labels", "report"} <= set(said["seconds"])
+    work = sum(s for stage, s in said["seconds"].items() if stage not in ("holding out labels", "report"))
+    assert said["points_per_second"] == pytest.approx(1_000 / work)
+    ours = said["held_out"][0]
+    confusion = np.array(ours["confusion"])
+    np.testing.assert_allclose(ours["recall"], np.diag(confusion) / confusion.sum(axis=1))
 
 
 def test_a_damaged_model_is_one_line(scan, tmp_path, capfd):

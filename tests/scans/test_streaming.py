@@ -48,6 +48,22 @@ def test_many_tiles(tmp_path):
     np.testing.assert_array_equal(second.outside, first.outside)
 
 
+def test_a_single_tile_is_told_of_piece_by_piece(tmp_path):
+    """So that a bar moves, and remaining time can be guessed, while a scan of few tiles is classified."""
+    street = write_street(tmp_path / "street.las", 12_000)
+    told: dict[str, list[int]] = {}
+    request = SegmentRequest(
+        street.path, "classification", tmp_path / "out.las", fit_points=6_000, tile_points=20_000,
+        settings=QUICK,
+    )  # fmt: skip
+    result = segment(request, lambda stage, done, total: told.setdefault(stage, []).append(done))
+    assert result.tiles == 1
+    for stage, end in (("Local shapes", 6_000), ("Classifying", 11_996), ("Averaging", 11_996)):
+        assert len(told[stage]) >= 4
+        assert told[stage] == sorted(told[stage])
+        assert (told[stage][0], told[stage][-1]) == (0, end)
+
+
 @pytest.mark.parametrize("name", ["street", "oakland1"])
 def test_tiles_are_the_whole(name, tmp_path):
     """With the default features, `predict_proba` of the whole cloud in memory."""

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pinvgcn.errors import ModelFileError
 from pinvgcn.group import ALONE, Group
+from pinvgcn.io.shapes import Shapes
 
 Finish = Callable[[slice, np.ndarray], None]
 ROUNDING = 1e-14  # of one kernel value, with the digits that sums of many lose
@@ -47,6 +49,10 @@ class Kernel(ABC):
         """c = Σ_j φ(x_j) w_j for the columns of ``weights`` (n, q), over the points of all ranks."""
 
     @abstractmethod
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        """The shape of what ``gather`` gives for so many columns of weights."""
+
+    @abstractmethod
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:
@@ -77,3 +83,11 @@ class Kernel(ABC):
 def kernel_from_state(kind: str, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Kernel:
     """A saved kernel of any kind."""
     return Kernel._kinds[kind].from_state(numbers, arrays)
+
+
+def saved_sources(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """The points of a saved kernel that sums over them: (n, d)."""
+    sources = Shapes()("kernel_sources", arrays["sources"], "n d")
+    if not sources.size:
+        raise ModelFileError("its array 'kernel_sources' is empty; save the model again.")
+    return sources

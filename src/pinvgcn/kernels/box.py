@@ -8,6 +8,7 @@ import numpy as np
 
 from pinvgcn.errors import ModelFileError
 from pinvgcn.group import ALONE, Group
+from pinvgcn.io.shapes import Shapes
 
 
 @dataclass(frozen=True)
@@ -69,4 +70,7 @@ class Box:
             raise ModelFileError(
                 "The file has format 1, whose series for the kernel are not in use any more. Fit and save it."
             )
+        shapes = Shapes()
+        for name, letters in (("half", "d"), ("centre", "d"), ("axes", "d d")):
+            shapes(f"kernel_{name}", arrays[name], letters)
         return cls(**arrays)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from pinvgcn.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, Kernel
+from pinvgcn.kernels.base import Finish, Kernel, saved_sources
 from pinvgcn.parallel import ranges
 
 CHUNK = 16_384  # points whose neighbours are searched at a time
@@ -68,6 +68,9 @@ class CutoffKernel(Kernel):
         assert len(weights) == len(self.sources), "a cut-off kernel gathers over its own sources only"
         return weights
 
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        return len(self.sources), columns
+
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:
@@ -84,4 +87,4 @@ class CutoffKernel(Kernel):
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> CutoffKernel:
-        return cls(arrays["sources"], numbers["sigma"], numbers["precision"])
+        return cls(saved_sources(arrays), numbers["sigma"], numbers["precision"])

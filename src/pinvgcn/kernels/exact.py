@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from pinvgcn.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, Kernel
+from pinvgcn.kernels.base import Finish, Kernel, saved_sources
 from pinvgcn.parallel import for_all, ranges
 
 BLOCK_ENTRIES = 2_000_000  # kernel values held at a time by each core: 16 MB
@@ -40,6 +40,9 @@ class ExactKernel(Kernel):
         assert len(weights) == len(self.sources), "an exact kernel gathers over its own sources only"
         return weights
 
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        return len(self.sources), columns
+
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:
@@ -65,4 +68,4 @@ class ExactKernel(Kernel):
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExactKernel:
-        return cls(arrays["sources"], numbers["sigma"])
+        return cls(saved_sources(arrays), numbers["sigma"])

@@ -138,6 +138,9 @@ class FourierKernel(Kernel):
             result[columns] += part
         return result
 
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        return (columns + 1) // 2, *self._weights.shape
+
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:

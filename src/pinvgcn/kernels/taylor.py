@@ -136,6 +136,9 @@ class TaylorKernel(Kernel):
         result = sum(share_out(work, self.chunks(len(points), weights.shape[1])), none)
         return group.sum(result[self._used][:, None] if single else result)
 
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        return self.n_features, columns
+
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_points
 from pinvgcn.errors import DataError
+from pinvgcn.io.shapes import Shapes
 from pinvgcn.kernels import Kernel, kernel_from_state
 from pinvgcn.parallel import ranges
 
@@ -33,6 +34,10 @@ class Extension(ABC):
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Numbers for JSON, and arrays."""
+
+    @abstractmethod
+    def check(self, shapes: Shapes) -> None:
+        """Raise where an array of a file has not the shape that n nodes with k basis values ask for."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,16 @@ class KernelExtension(Extension):
             "transform": self.transform,
         }
 
+    def check(self, shapes: Shapes) -> None:
+        shapes.known |= {"columns": self.columns, "q": self.columns - 1}
+        if "sources" in (own := self.kernel.state()[1]):  # the nodes themselves
+            shapes("extension.kernel_sources", own["sources"], "n d")
+        gathered = " ".join(map(str, self.kernel.gathered_shape(self.columns)))
+        for name, letters in (
+            ("coefficients", gathered), ("shift", "q"), ("gain", "q"), ("transform", "columns k"),
+        ):  # fmt: skip
+            shapes(f"extension.{name}", getattr(self, name), letters)
+
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelExtension:
         kernel_arrays = {
@@ -187,6 +202,10 @@ class IncidenceExtension(Extension):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {}, {"weights": self.weights, "coefficients": self.coefficients}
+
+    def check(self, shapes: Shapes) -> None:
+        shapes("extension.weights", self.weights, "e")
+        shapes("extension.coefficients", self.coefficients, "e k")
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> IncidenceExtension:

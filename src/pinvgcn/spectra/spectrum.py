@@ -11,6 +11,7 @@ import numpy as np
 
 from pinvgcn.errors import GraphError, ModelFileError
 from pinvgcn.group import ALONE, Group
+from pinvgcn.io.shapes import Shapes
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.extension import Extension, extension_from_state
@@ -169,11 +170,13 @@ class Spectrum:
     @classmethod
     def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Spectrum:
         """The inverse of ``state``."""
+        shapes = _checked(arrays)
         extension = None
         if description["extension"] is not None:
             prefix = "extension."
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
             extension = extension_from_state(description["extension"]["kind"], description["extension"], mine)
+            extension.check(shapes)
         if "null_vectors" in arrays:  # format 1
             basis = np.hstack([arrays["null_vectors"], arrays["vectors"]])
             return cls(basis, arrays["values"], arrays["residuals"], description["solver"], extension)
@@ -207,8 +210,30 @@ class Spectrum:
         description, arrays = load_tensors(path, "spectrum")
         try:
             return cls.from_state(description, arrays)
+        except ModelFileError as error:
+            raise ModelFileError(f"{path} cannot be used: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
+
+
+def _checked(arrays: dict[str, np.ndarray]) -> Shapes:
+    """The sizes n and k of a spectrum in a file, whose arrays agree on them."""
+    shapes = Shapes()
+    if "null_vectors" in arrays:  # format 1
+        shapes("vectors", arrays["vectors"], "n r")
+        shapes("null_vectors", arrays["null_vectors"], "n components")
+        shapes.known["k"] = shapes.known["components"] + shapes.known["r"]
+    else:
+        shapes("basis", arrays["basis"], "n k")
+    for name in ("values", "residuals", "mu", "noise"):
+        if name in arrays:
+            shapes(name, arrays[name], "r")
+    if shapes.known["r"] >= shapes.known["k"]:
+        raise ModelFileError(
+            f"its spectrum must have a null vector. Got {shapes.known['r']} values and {shapes.known['k']} "
+            "vectors; save it again."
+        )
+    return shapes
 
 
 def count_zeros(values: np.ndarray) -> int:
