@@ -32,10 +32,13 @@ from pinvgcn.scans.labels import LAS
 from pinvgcn.scans.output import Copy, Outcomes, check_target, default_field
 from pinvgcn.scans.results_of_many import Totals, keep_answers, tiles_of_files, write_copies
 from pinvgcn.scans.sample_of_many import fit_and_save, sample_over_ranks
+from pinvgcn.scans.sets import check_members, explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, Reading, pieces_of, survey_of_many
 from pinvgcn.scans.thinning import Drawn
 from pinvgcn.scans.work import NAME, Work, begin, fingerprint, work_folder
+from pinvgcn.set_columns import SetSizes
+from pinvgcn.sets import check_coverage
 
 OVERVIEW, MODEL = "overview.json", "model"
 
@@ -68,6 +71,11 @@ def segment_many(
         )
 
     overview, tiles = job.read(survey)
+    if request.sets is not None:
+        check_members(request.settings)
+        check_coverage(
+            request.sets, np.repeat(np.arange(len(overview.classes)), overview.counts), overview.classes
+        )
     if not job.work.has(MODEL):
         drawn = Drawn.of(
             overview.counts, overview.unlabelled, request.fit_points, random_state=request.random_state
@@ -99,6 +107,8 @@ def predict_many(
 ) -> Result:
     """Classify the points of several scans with a saved model."""
     model = load_scan_model(request.model)
+    if request.sets is not None:
+        model._sets_or_raise().places(request.sets, model.classes_)
     job = _Job.of("predict", request, paths, group, tell)
     frame = frame_of(model, request.model, job.files.metres)
 
@@ -198,7 +208,8 @@ class _Job:
     def copy(self, file: int, classes: list[Any]) -> Copy:
         """The writer of a file's copy; raises what can be known to fail."""
         source = open_scan(self.files.paths[file])
-        return Copy(source, self.out[file], self.request.field, classes, force=True)
+        sets = self.request.sets is not None
+        return Copy(source, self.out[file], self.request.field, classes, force=True, sets=sets)
 
     def classify(self, model: PinvGCNClassifier, tiles: Tiles, *, relabel: bool) -> Totals:
         """Answers at all points, and the copies of own files."""
@@ -206,10 +217,11 @@ class _Job:
         answered = self.work.numbers("answer")
         todo = [tile for tile in range(len(tiles)) if tile not in answered]
         own = for_rank(tiles, todo, self.work.numbers("proba"))
-        for tile, some in zip(own.mine, answers(model, own, self.tell), strict=True):
-            outcomes = Outcomes.empty(len(some.index), None)
+        coverage = self.request.sets
+        for tile, some in zip(own.mine, answers(model, own, self.tell, coverage=coverage), strict=True):
+            outcomes = Outcomes.empty(len(some.index), None, sets=coverage is not None)
             given = None if relabel else own.load(tile).columns[:, -1].astype(np.int16)
-            outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given)
+            outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given, some.sets)
             keep_answers(self.work, tile, some.index, outcomes)
         self.group.wait()
         self.clock.stop("classifying")
@@ -224,6 +236,7 @@ class _Job:
         """The same on all ranks; the work folder is not needed any more."""
         self.work.remove()
         files: Any = self.files
+        sizes = None if self.request.sets is None else SetSizes(self.request.sets, totals.sizes)
         return Result(
             files,
             self.request.out,
@@ -243,6 +256,8 @@ class _Job:
             tiles=len(tiles),
             seconds=self.clock.seconds,
             model=model,
+            sets=sizes,
+            set_column=None if sizes is None else explained(overview.classes, self.files.format),
         )
 
 

@@ -19,6 +19,7 @@ from pinvgcn.scans.files import Files
 from pinvgcn.scans.output import Copy, Outcomes
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.work import Work
+from pinvgcn.set_columns import SetSizes, from_bits
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Totals:
     """Over points."""
 
     counts: np.ndarray  # (classes,)
+    sizes: np.ndarray  # (classes + 1,) points whose prediction set has 0, 1, … classes, where they have one
     sure: float = 0.0
     predicted: int = 0
     outside: int = 0
@@ -35,8 +37,13 @@ class Totals:
     def of(cls, outcomes: Outcomes, classes: int) -> Totals:
         """Of the points of one scan."""
         codes = outcomes.codes[outcomes.codes >= 0]
+        sizes = np.zeros(classes + 1, dtype=np.int64)
+        if outcomes.sets is not None:
+            told = (outcomes.codes >= 0) & (outcomes.flags != ALONE)
+            sizes += SetSizes.of(0.0, from_bits(outcomes.sets[told], classes)).counts
         return cls(
             np.bincount(codes, minlength=classes),
+            sizes,
             float(outcomes.confidence.sum(dtype=float)),
             len(codes),
             int((outcomes.flags == OUTSIDE).sum()),
@@ -73,7 +80,7 @@ def write_copies(
     tell: Tell,
 ) -> Totals:
     """The copies of own files, but for those that were written before; totals over all files."""
-    numbers = np.zeros(classes + 4)
+    numbers = np.zeros(2 * classes + 5)
     total, before = sum(files.counts[at] for at in files.mine), 0
     for file in files.mine:
         name = f"written-{file}"
@@ -87,10 +94,11 @@ def write_copies(
             said = _as_json(Totals.of(outcomes, classes))
             work.note(name, said)
         before += files.counts[file]
-        numbers += [*said["counts"], said["sure"], said["predicted"], said["outside"], said["alone"]]
-    numbers = work.group.sum(numbers)
-    sure, *others = numbers[classes:].tolist()
-    return Totals(numbers[:classes].astype(np.int64), sure, *map(int, others))
+        numbers += [
+            *said["counts"], *said["sizes"], said["sure"], said["predicted"], said["outside"], said["alone"]
+        ]  # fmt: skip
+    counts, sizes, (sure, *others) = np.split(work.group.sum(numbers), [classes, 2 * classes + 1])
+    return Totals(counts.astype(np.int64), sizes.astype(np.int64), float(sure), *map(int, others))
 
 
 def _outcomes(work: Work, files: Files, file: int, tiles: list[int]) -> Outcomes:
@@ -124,4 +132,4 @@ def _part_of(tell: Tell, before: int, total: int) -> Tell:
 
 
 def _as_json(totals: Totals) -> dict[str, Any]:
-    return {**asdict(totals), "counts": totals.counts.tolist()}
+    return {**asdict(totals), "counts": totals.counts.tolist(), "sizes": totals.sizes.tolist()}

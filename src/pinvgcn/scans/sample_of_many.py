@@ -16,6 +16,7 @@ from pinvgcn.nodes import SCAN
 from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import WIDEST, shapes
 from pinvgcn.scans.jobs import Sample, SegmentRequest, labels_of
+from pinvgcn.scans.sets import with_members
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview
 from pinvgcn.scans.thinning import Drawn
@@ -71,7 +72,8 @@ def fit_and_save(
 ) -> None:
     """A model of all ranks' samples, in a file that is there when it is whole, for all of them to load."""
     tell("Preparing", 0, 1)
-    model = PinvGCNClassifier(**{"random_state": request.random_state, **request.settings})
+    settings = request.settings if request.sets is None else with_members(request.settings)
+    model = PinvGCNClassifier(**{"random_state": request.random_state, **settings})
     model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, overview.classes)
     with stopped_by_interrupts():
