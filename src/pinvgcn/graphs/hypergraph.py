@@ -330,4 +330,4 @@ class Hypergraph(Graph):
         residuals = np.sqrt(self.group.sum(((NU - U * mu) ** 2).sum(axis=0)))
         extension = IncidenceExtension(self.weights, coefficients)
         zeros = count_zeros(1 - mu)
-        return Spectrum(V[inverse], 1 - mu[zeros:], residuals[zeros:], solver, extension)
+        return Spectrum(V[inverse], 1 - mu[zeros:], residuals[zeros:], solver, extension, group=self.group)
