@@ -15,6 +15,7 @@ import torch
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError, TrainingWarning
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.group import Group
 from pinvgcn.prepared import Prepared
 
 
@@ -32,11 +33,20 @@ def stopped_by_interrupts() -> Iterator[None]:
 class SharedRows:
     """Rows on which a model is fitted again and again: graph, spectrum and first products are made once.
 
+    The ranks of a ``process_group`` may share the rows out, as in ``fit``; then y, too, is of this rank's.
     ``prepared.seconds`` is what that took. The model is not changed; of its settings ``verbose`` and
     ``warm_start`` have no place here.
     """
 
-    def __init__(self, model: PinvGCNClassifier, X: Any, *, features: Any = None, shapes: Any = None) -> None:
+    def __init__(
+        self,
+        model: PinvGCNClassifier,
+        X: Any,
+        *,
+        features: Any = None,
+        shapes: Any = None,
+        process_group: Any = None,
+    ) -> None:
         model._training_settings()
         if model._by_labels:
             raise ParameterError(
@@ -46,7 +56,7 @@ class SharedRows:
         self.X = X
         started = time.perf_counter()
         first = type(model)(**self.settings)
-        nodes = first._nodes_for(X, shapes)
+        nodes = first._nodes_for(X, shapes, Group.of(process_group))
         self.prepared: Prepared = first._prepare(nodes, features, time.perf_counter() - started)
         self._model = type(model)
 

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from ranks import shares
+from ranks import SIZES, shares
 
 from pinvgcn import PinvGCNClassifier
-
-SHARES = [(2, "uneven"), (4, "empty"), (4, "even")]
+from pinvgcn.nn import pooled
 
 
 @pytest.fixture(autouse=True)
@@ -44,30 +43,63 @@ def table(n=200):
     return pd.DataFrame(columns), names, {"features": np.round(rng.random((n, 1)), 1)}
 
 
-DATA = {"gaussian": cloud, "categorical": table}
-CASES = {
-    "cloud": ("gaussian", ["features"], {"sigma": 3.0, "rank": 12, "epochs": 30}),
-    "members": ("gaussian", [], {"sigma": 3.0, "rank": 12, "epochs": 20, "members": 3, "trees": 5}),
+def scan(n=2_100):
+    """Enough points for all that "auto" does with them: shapes, trees, averages, estimated shares."""
+    rng = np.random.default_rng(5)
+    wall = rng.random(n) < 0.4
+    X = rng.random((n, 3)) * np.where(wall[:, None], [20, 0.2, 5], [20, 20, 0.2])
+    return X, np.where(rng.random(n) < 0.02, wall, -1).astype(int), {}
+
+
+DATA = {"cloud": cloud, "table": table, "scan": scan}
+CASES = {  # the data, what is given beside them, settings, how two and four ranks share out the rows
+    "simple": ("cloud", ["features"], {"sigma": 3.0, "rank": 12, "epochs": 10}, "uneven", "even"),
+    "members": (
+        "cloud",
+        [],
+        {"sigma": 3.0, "rank": 12, "epochs": 6, "members": 3, "trees": 5, "neighbours": 6},
+        "empty",
+        "uneven",
+    ),
     "deep": (
-        "gaussian",
+        "cloud",
         ["sample_weight"],
-        {"rank": 10, "hidden": (8, 6), "epochs": 40, "patience": 10, "class_weight": "balanced"},
+        {"rank": 10, "hidden": (8, 6), "epochs": 30, "patience": 10, "class_weight": "balanced"},
+        "even",
+        "empty",
     ),
-    "shares": ("gaussian", [], {"sigma": 3.0, "epochs": 20, "members": 2, "priors": "estimated"}),
+    "shares": ("cloud", [], {"epochs": 6, "members": 2, "priors": "estimated"}, "uneven", "empty"),
     "sampled": (
-        "gaussian",
+        "cloud",
         ["features"],
-        {"sigma": 3.0, "rank": 12, "epochs": 25, "members": 3, "nodes_per_epoch": 40, "patience": 10},
+        {"sigma": 3.0, "rank": 12, "epochs": 20, "members": 3, "nodes_per_epoch": 40, "patience": 10},
+        "uneven",
+        "empty",
     ),
-    "table": ("categorical", [], {"epochs": 20}),
-    "more": ("categorical", ["features"], {"epochs": 20, "members": 2, "neighbours": None, "trees": 4}),
-    "some": ("categorical", [], {"epochs": 20, "members": 3, "nodes_per_epoch": 20}),
+    "scan": ("scan", [], {"epochs": 4, "trees": 3, "members": 3, "rank": 10}, "uneven", "empty"),
+    "rows": ("table", [], {"graph": "categorical", "epochs": 6, "members": 2}, "even", "empty"),
+    "more": (
+        "table",
+        ["features"],
+        {"graph": "categorical", "epochs": 6, "members": 2, "neighbours": None, "trees": 4},
+        "empty",
+        "uneven",
+    ),
+    "some": (
+        "table",
+        [],
+        {"graph": "categorical", "epochs": 10, "members": 3, "nodes_per_epoch": 20},
+        "uneven",
+        "empty",
+    ),
 }
+RUNS = [(name, size, case[size // 2 + 2]) for name, case in CASES.items() for size in SIZES]
 
 
 def results(model, X, others):
     """What a model says of itself and of rows that it may have seen."""
     new = {"features": others["features"][:25]} if model._scaling.n_extra else {}
+    own = {} if model.graph == "categorical" else {"among": "own"}
     says = {
         "weights": [w.detach().numpy() for w in model.network_.parameters()],
         "losses": model.loss_curve_,
@@ -76,22 +108,22 @@ def results(model, X, others):
         "opinions": model._ensemble.weights,
         "proba": model.transduction_proba_,
         "labels": model.transduction_.tolist(),
-        "new": model.predict_proba(X[:25], **new),
+        "new": model.predict_proba(X[:25], **new, **own),
     }
     if model._sets is not None:
-        says["set"] = model.predict_set(X[:25], coverage=0.5, **new)
+        says["set"] = model.predict_set(X[:25], coverage=0.5, **new, **own)
         says["above"] = model._sets.above
     return says
 
 
 def fitted(process_group, name, kind):
-    graph, wanted, settings = CASES[name]
-    X, y, others = DATA[graph]()
+    data, wanted, settings, *_ = CASES[name]
+    X, y, others = DATA[data]()
     mine = slice(0, len(X))
     if process_group is not None:
         mine = shares(len(X), process_group.size(), kind)[process_group.rank()]
     given = {key: others[key][mine] for key in wanted}
-    model = PinvGCNClassifier(graph, **settings)
+    model = PinvGCNClassifier(**settings)
     model.fit(X[mine], y[mine], **given, process_group=process_group)
     return results(model, X, others)
 
@@ -101,11 +133,29 @@ def alone(name):
     return fitted(None, name, "")
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(("size", "kind"), SHARES)
-def test_ranks_find_what_one_process_finds(ranks, size, kind, name):
-    one = alone(name)
-    several = ranks.run(size, fitted, name, kind)
+@pytest.mark.parametrize(("name", "size", "kind"), RUNS)
+def test_ranks_find_what_one_process_finds(ranks, name, size, kind):
+    compare(alone(name), ranks.run(size, fitted, name, kind))
+
+
+def fitted_from_few(process_group, name, kind):
+    """Beyond so many nodes, epochs draw from a pool; 262,144 are too many for a test."""
+    before, pooled.MOST = pooled.MOST, 30
+    try:
+        return fitted(process_group, name, kind)
+    finally:
+        pooled.MOST = before
+
+
+@pytest.mark.parametrize("name", ["sampled", "some"])
+def test_epochs_draw_from_a_pool(ranks, name):
+    one = fitted_from_few(None, name, "")
+    assert one["losses"] != alone(name)["losses"]
+    compare(one, ranks.run(4, fitted_from_few, name, "uneven"))
+
+
+def compare(one, several):
+    """What one process says, and what several say of their own rows and of any."""
     for found in several:
         for mine, expected in zip(found["weights"], one["weights"], strict=True):
             np.testing.assert_allclose(mine, expected, atol=1e-8)
@@ -116,6 +166,6 @@ def test_ranks_find_what_one_process_finds(ranks, size, kind, name):
         if "set" in one:
             np.testing.assert_array_equal(found["set"], one["set"])
     np.testing.assert_allclose(np.concatenate([f["proba"] for f in several]), one["proba"], atol=1e-7)
-    assert sum((f["labels"] for f in several), []) == one["labels"]
+    assert [label for f in several for label in f["labels"]] == one["labels"]
     if "above" in one:
         np.testing.assert_array_equal(np.concatenate([f["above"] for f in several]), one["above"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from pinvgcn.experiments.tables import TablePlan
+    from pinvgcn.experiments.tables import Classified, TablePlan
     from pinvgcn.io import TableSource
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -19,6 +19,8 @@ EXAMPLES = """[bold]Examples[/bold]
 pinvgcn classify customers.csv --target churn -o classified.csv
 
 pinvgcn classify trees.parquet --target species -o out.parquet --exclude plot,remarks --report out.html
+
+torchrun --nproc-per-node 4 -m pinvgcn classify 'parts/*.parquet' --target churn -o classified
 
 pinvgcn classify cases.csv.gz --target kind -o out.csv --class-weight balanced --save-model kind.pinvgcn
 """
@@ -32,9 +34,12 @@ class ClassWeight(StrEnum):
 
 def classify(
     table: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            metavar="TABLE", show_default=False, help="A CSV, TSV (gzipped or not) or Parquet file."
+            metavar="TABLE...",
+            show_default=False,
+            help="A CSV, TSV (gzipped or not) or Parquet file; several, a folder or a quoted pattern are the "
+            "parts of one table.",
         ),
     ],
     target: Annotated[
@@ -45,7 +50,12 @@ def classify(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="OUT", help="Where the table goes, with the new columns."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="Where the table goes, with the new columns; parts go into a folder.",
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None,
@@ -84,8 +94,8 @@ def classify(
     Dates become year, month and weekday, numbers are put into bins; columns
     that cannot help (free text, identifiers) are left out, which is said.
     """
-    from pinvgcn.cli.console import err, loading
-    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.console import loading
+    from pinvgcn.cli.table_parts import as_parts, classify_parts
     from pinvgcn.cli.working import working
     from pinvgcn.errors import ParameterError
     from pinvgcn.io import open_table
@@ -93,6 +103,24 @@ def classify(
 
     if out is None and save_model is None and report is None and not dry_run:
         raise ParameterError("Nothing to write: pass -o OUT, --save-model or --report, or --dry-run.")
+    if as_parts(table):
+        classify_parts(
+            table,
+            target,
+            out=out,
+            columns=columns,
+            exclude=exclude,
+            class_weight=class_weight and class_weight.value,
+            probabilities=probabilities,
+            save_model=save_model,
+            report=report,
+            seed=seed,
+            as_json=as_json,
+            quiet=quiet,
+            dry_run=dry_run,
+            force=force,
+        )
+        return
     files = [path for path in (out, save_model, report) if path is not None]
     for path in files:
         check_output(path, force=force)
@@ -101,9 +129,9 @@ def classify(
     started = time.perf_counter()
     with working(show=not quiet) as tell:
         tell("Looking at the file")
-        source = open_table(table)
+        source = open_table(table[0])
         source.column(target)
-        chosen, left = _names(columns, source), _names(exclude, source)
+        chosen, left = names_of(columns, source), names_of(exclude, source)
         if out is not None:
             source.check_copy(out, force=force)
     with loading():
@@ -135,25 +163,34 @@ def classify(
                 tell("Drawing the report", share=1.0)
                 write_report(result, report, out=out, force=force)
     if result is None:
-        _say_plan(plan, as_json=as_json, quiet=quiet)
+        say_plan(plan, as_json=as_json, quiet=quiet)
         return
+    announce(result, {"Table": out, "Model": save_model, "Report": report}, {}, as_json, quiet)
+
+
+def announce(
+    result: Classified, written: dict[str, Path | None], more: dict[str, int], as_json: bool, quiet: bool
+) -> None:
+    """What was found, and where it is; ``more`` is for those who read JSON."""
+    from pinvgcn.cli.console import err
+    from pinvgcn.cli.console import out as stdout
+
+    files = {name: path for name, path in written.items() if path is not None}
     if as_json:
-        written = {"output": out, "model": save_model, "report": report}
-        files_written = {name: str(path) for name, path in written.items() if path is not None}
-        typer.echo(json.dumps({**result.as_dict(), **files_written}, indent=1, allow_nan=False))
+        names = {"Table": "output", "Parts": "output", "Model": "model", "Report": "report"}
+        told = {**result.as_dict(), **more, **{names[name]: str(path) for name, path in files.items()}}
+        typer.echo(json.dumps(told, indent=1, allow_nan=False))
     elif not quiet:
         from pinvgcn.cli.table_results import print_result
 
         print_result(stdout(), result)
-        for name, file in (("Table", out), ("Model", save_model), ("Report", report)):
-            if file is not None:
-                stdout().print(f"{name}: {file}", markup=False, soft_wrap=True)
-    if not quiet and not as_json:
+        for name, path in files.items():
+            stdout().print(f"{name}: {path}", markup=False, soft_wrap=True)
         for note in result.notes:
             err().print(f"note: {note}", markup=False, soft_wrap=True)
 
 
-def _names(given: list[str] | None, source: TableSource) -> list[str] | None:
+def names_of(given: list[str] | None, source: TableSource) -> list[str] | None:
     """Column names, with commas between them unless a column's own name has one."""
     if given is None:
         return None
@@ -165,7 +202,8 @@ def _names(given: list[str] | None, source: TableSource) -> list[str] | None:
     return [source.column(name) for name in names]
 
 
-def _say_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
+def say_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
+    """What would be done, and its cost."""
     from pinvgcn.cli.console import err
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.experiments.tables.cost import cost_of

@@ -22,7 +22,7 @@ def predict(
         list[Path],
         typer.Argument(
             metavar="INPUT",
-            help="What to classify. Several scans, or a quoted pattern, are one cloud.",
+            help="What to classify. Several scans, or a quoted pattern, are one cloud; of tables, parts.",
             show_default=False,
         ),
     ],
@@ -69,8 +69,23 @@ def predict(
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.scan_results import announce, print_plan
     from pinvgcn.cli.several import predict_several, several
+    from pinvgcn.cli.table_parts import as_parts, predict_parts_if_table
     from pinvgcn.cli.table_predict import predict_if_table
 
+    if (
+        as_parts(file)
+        and not dry_run
+        and predict_parts_if_table(
+            model,
+            file,
+            out=out,
+            probabilities=probabilities,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    ):
+        return
     many = several(file)
     if not many and predict_if_table(
         model,

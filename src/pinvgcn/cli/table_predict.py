@@ -54,11 +54,12 @@ def predict_if_table(
     if as_json:
         typer.echo(json.dumps({**result.as_dict(), "output": str(out)}, indent=1, allow_nan=False))
     elif not quiet:
-        _say(result, out)
+        say_result(result, out)
     return True
 
 
-def _say(result: Any, out: Path) -> None:
+def say_result(result: Any, out: Path) -> None:
+    """In the terminal."""
     from pinvgcn.cli.console import err
     from pinvgcn.cli.console import out as stdout
 

@@ -52,10 +52,9 @@ def print_result(console: Console, result: Classified) -> None:
     """What was predicted, and how well labels that were held out were found."""
     plan, heldout = result.plan, result.heldout
     names = plan.target.classes
-    to_predict = plan.codes < 0
     console.print(
         f"{plan.rows:,} rows, {plan.labelled:,} with a class in {plan.target.name!r}, "
-        f"{int(to_predict.sum()):,} without; {len(plan.recipe.used)} of {len(plan.recipe.plans)} "
+        f"{plan.rows - plan.labelled:,} without; {len(plan.recipe.used)} of {len(plan.recipe.plans)} "
         "columns used",
         markup=False,
         soft_wrap=True,
@@ -88,11 +87,10 @@ def print_result(console: Console, result: Classified) -> None:
     table.add_column(plan.target.name, overflow="fold")
     for name in ("labelled", "predicted", "recall"):
         table.add_column(name, justify="right", no_wrap=True)
-    predicted = np.bincount(result.answers[to_predict & (result.answers >= 0)], minlength=len(names))
     recall = np.full(len(names), np.nan) if heldout is None else heldout.ours.recall
     for place in np.argsort(-plan.class_counts, kind="stable")[:CLASSES]:
         share = "" if np.isnan(recall[place]) else f"{100 * recall[place]:.1f} %"
-        table.add_row(Text(names[place]), f"{plan.class_counts[place]:,}", f"{predicted[place]:,}", share)
+        table.add_row(Text(names[place]), f"{plan.class_counts[place]:,}", f"{result.new[place]:,}", share)
     if len(names) > CLASSES:
         table.caption = f"and {len(names) - CLASSES} more"
     console.print(table)

@@ -64,7 +64,7 @@ class ColumnCounts:
 
     def state(self) -> dict[str, Any]:
         """In the types that JSON keeps."""
-        kind = self.values.dtype.kind
+        kind: str = self.values.dtype.kind
         if kind == "M":
             values: Any = self.values.astype("datetime64[ns]").astype(np.int64).tolist()
         elif kind == "f":

@@ -80,9 +80,21 @@ def pooled(
     by_hash = np.argsort(everywhere, kind="stable")
     summed = np.zeros(len(everywhere))
     np.add.at(summed, by_hash[np.searchsorted(everywhere[by_hash], hashes[mine])], counts[mine])
-    share = float(smallest[-1]) / 2.0**64 if len(smallest) else 0.0
-    number = float(len(smallest)) if complete else (most - 1) / share
+    number = _estimate(smallest, complete)
     return Pool(rows_of_all(rows[first], group), group.sum(summed), everywhere, complete, number)
+
+
+def count_distinct(hashes: np.ndarray, group: Group = ALONE, *, most: int = MOST) -> int:
+    """How many rows differ, over all ranks, by the hashes of this rank's distinct rows; estimated as in
+    ``pooled`` where ranks share them and they are more than ``most``."""
+    if group.alone:
+        return len(hashes)
+    return round(_estimate(*_smallest(np.sort(hashes)[:most], len(hashes) <= most, most, group)))
+
+
+def _estimate(smallest: np.ndarray, complete: bool) -> float:
+    """How many hashes there are, from the smallest of them, sorted."""
+    return float(len(smallest)) if complete else (len(smallest) - 1) / (float(smallest[-1]) / 2.0**64)
 
 
 def _smallest(own: np.ndarray, all_own: bool, most: int, group: Group) -> tuple[np.ndarray, bool]:

@@ -10,7 +10,7 @@ import json
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,7 +87,8 @@ def save_together(
                 os.replace(temporary, path)
     finally:
         if group.rank == 0:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # where it could not be begun
+                temporary.unlink(missing_ok=True)
 
 
 @contextmanager

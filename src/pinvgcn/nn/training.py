@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pinvgcn.checks import check_count, check_non_negative, check_positive
 from pinvgcn.errors import ParameterError, TrainingError, TrainingWarning
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn.hidden import FastNetwork, Map
 from pinvgcn.nn.model import PinvGCN
 from pinvgcn.nn.problem import Problem
@@ -127,6 +127,7 @@ def train(
     )
     best = Best(network, settings.patience)
     losses: list[float] = []
+    failed: BaseException | None = None
     network.train()
     group = problem.group
     with workers(threads, labels.nodes.device) as run, held_back(group) as interrupted:
@@ -137,7 +138,9 @@ def train(
                 optimizer.zero_grad()
                 loss = labels.loss(visit(epoch)((seed, epoch)))
                 loss.backward()
-                value, stop = _exchanged(network, loss.detach(), interrupted(), group)
+                value, stop, lost = _exchanged(network, loss.detach(), interrupted(), failed, group)
+                if lost:
+                    break
                 if not math.isfinite(value):
                     raise TrainingError(
                         f"The loss became {value} in epoch {epoch + 1} of {settings.epochs}. "
@@ -146,7 +149,12 @@ def train(
                 optimizer.step()
                 losses.append(value)
                 if on_epoch is not None:
-                    on_epoch(epoch, value)
+                    try:
+                        on_epoch(epoch, value)
+                    except (Exception, KeyboardInterrupt) as error:
+                        if group.alone:
+                            raise
+                        failed = error  # the others hear of it with the next gradients
                 if check is not None and held_out is not None and epoch % CHECK_EVERY == CHECK_EVERY - 1:
                     with torch.no_grad():
                         best.see(epoch, group.sum(float(held_out.loss(check()))))
@@ -162,6 +170,9 @@ def train(
                 TrainingWarning,
                 stacklevel=8,  # the caller of fit
             )
+    with together(group):
+        if failed is not None:
+            raise failed
     best.restore()
     if not group.alone:  # machines may round differently
         with torch.no_grad():
@@ -171,11 +182,13 @@ def train(
     return losses
 
 
-def _exchanged(network: PinvGCN, loss: Tensor, interrupted: bool, group: Group) -> tuple[float, bool]:
-    """Gradients and the loss, summed over ranks in one message, and whether one of them was interrupted."""
-    told = torch.stack([loss, loss.new_tensor(float(interrupted))])
+def _exchanged(
+    network: PinvGCN, loss: Tensor, interrupted: bool, failed: BaseException | None, group: Group
+) -> tuple[float, bool, bool]:
+    """The loss, summed over ranks in one message with gradients; whether one was interrupted, or failed."""
+    told = torch.stack([loss, *loss.new_tensor([interrupted, failed is not None])])
     group.sum_([weights.grad for weights in network.parameters() if weights.grad is not None] + [told])
-    return float(told[0]), bool(told[1] > 0)
+    return float(told[0]), bool(told[1] > 0), bool(told[2] > 0)
 
 
 @contextmanager

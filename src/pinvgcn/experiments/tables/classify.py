@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,16 @@ import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.tables.heldout import HeldOut, fold_count, held_out, simple_methods
+from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, simple_methods
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
+from pinvgcn.io import TableSource
+from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
 from pinvgcn.runs import SharedRows, stopped_by_interrupts
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is
+ROWS = 100_000  # that are written at a time
 Tell = Callable[[str], None]
 
 
@@ -40,8 +43,10 @@ class Classified:
     plan: TablePlan
     request: Request
     model: PinvGCNClassifier
-    answers: np.ndarray  # (n,) code of the predicted class, -1 where there is none
+    answers: np.ndarray  # (n,) code of the predicted class of this rank's rows, -1 where there is none
     proba: np.ndarray  # (n, m), NaN where there is no prediction
+    predicted: np.ndarray  # (m,) rows of each predicted class, of all ranks
+    new: np.ndarray  # (m,) of these, the rows that had no class
     heldout: HeldOut | None
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -54,20 +59,30 @@ class Classified:
     def write(self, out: str | Path, *, force: bool = False) -> None:
         """The table with the new columns; labelled rows have the model's answer too."""
         started = time.perf_counter()
-        source, target = self.plan.source, self.plan.target
+        self._write(self.plan.source, Path(out), 0, len(self.answers), force)
+        self.seconds["writing"] = time.perf_counter() - started
+
+    def write_parts(self, folder: Path, done: Collection[str] = ()) -> None:
+        """The same of each part of this rank, but for those that are ``done``, under its name."""
+        started, start = time.perf_counter(), 0
+        for part, rows in zip(parts_of(self.plan.source), self.plan.lengths, strict=True):
+            if part.path.name not in done:
+                self._write(part, folder / part.path.name, start, start + rows, False)
+            start += rows
+        self.seconds["writing"] = time.perf_counter() - started
+
+    def _write(self, source: TableSource, out: Path, first: int, end: int, force: bool) -> None:
+        target = self.plan.target
         with source.writer(out, self.columns, force=force, decimal=self.plan.recipe.decimal) as writer:
-            for start in range(0, len(self.answers), 100_000):
-                part = slice(start, start + 100_000)
+            for start in range(first, end, ROWS):
+                part = slice(start, min(start + ROWS, end))
                 codes, proba = self.answers[part], self.proba[part]
                 writer.write(answer_columns(target, codes, proba, self.columns))
-        self.seconds["writing"] = time.perf_counter() - started
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
         plan = self.plan
         names = plan.target.classes
-        predicted = np.bincount(self.answers[self.answers >= 0], minlength=len(names))
-        unlabelled = self.answers[(plan.codes == UNLABELLED) & (self.answers >= 0)]
         heldout = self.heldout
         return {
             "table": {
@@ -81,9 +96,9 @@ class Classified:
             "labelled": plan.labelled,
             "unlabelled": plan.rows - plan.labelled,
             "labelled_per_class": plan.class_counts.tolist(),
-            "predicted_per_class": predicted.tolist(),
-            "predicted_per_class_of_unlabelled": np.bincount(unlabelled, minlength=len(names)).tolist(),
-            "without_prediction": int((self.answers < 0).sum()),
+            "predicted_per_class": self.predicted.tolist(),
+            "predicted_per_class_of_unlabelled": self.new.tolist(),
+            "without_prediction": plan.rows - int(self.predicted.sum()),
             "columns": [
                 {"name": c.name, "kind": c.kind, "becomes": c.becomes, "missing": c.missing, "note": c.note}
                 for c in plan.recipe.plans
@@ -105,7 +120,7 @@ class Classified:
 
 def steps(plan: TablePlan) -> int:
     """How many lines of progress ``classify_table`` gives."""
-    return 2 + 3 * fold_count(plan.codes)[1]
+    return 2 + 3 * folds_of(plan.labelled)[1]
 
 
 def classify_table(
@@ -115,35 +130,45 @@ def classify_table(
     started = time.perf_counter()
     request = Request() if request is None else request
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
-    codes = plan.codes[plan.known]
+    group, codes = plan.group, plan.codes[plan.known]
     with warnings.catch_warnings(record=True, action="always") as caught, stopped_by_interrupts():
         progress("Graph and spectrum")
-        rows = SharedRows(model, plan.frame)
+        rows = SharedRows(model, plan.frame, process_group=group)
         progress(f"{OURS} on all labels")
         fitted = rows.fit(codes, random_state=request.random_state)
     seconds = {stage: float(fitted.timings_[stage]) for stage in ("graph", "spectrum", "training")}
     names = np.array(plan.target.classes, dtype=object)
     trained = time.perf_counter()
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    start = group.offset(len(labelled))[0]
 
     def ours(labels: np.ndarray, seed: int) -> np.ndarray:
+        mine = np.full(len(codes), UNLABELLED)
+        mine[labelled] = labels[start : start + len(labelled)]
         # they warn as the first fit did
         with warnings.catch_warnings(record=True, action="always"), stopped_by_interrupts():
-            return np.asarray(rows.fit(labels, random_state=seed).transduction_, dtype=np.int64)
+            said = np.asarray(rows.fit(mine, random_state=seed).transduction_, dtype=np.int64)
+        return group.rows(said[labelled])
 
     heldout = held_out(
-        codes,
+        group.rows(codes[labelled]),
         len(names),
-        {OURS: ours, **simple_methods(plan.frame, request.class_weight)},
+        {OURS: ours, **simple_methods(plan.frame.iloc[labelled], request.class_weight, group=group)},
         random_state=request.random_state,
         progress=progress,
     )
     seconds["held-out estimate"] = time.perf_counter() - trained
-    answers = np.full(plan.rows, UNLABELLED)
-    proba = np.full((plan.rows, len(names)), np.nan)
+    answers = np.full(len(plan.codes), UNLABELLED)
+    proba = np.full((len(plan.codes), len(names)), np.nan)
     answers[plan.known] = np.asarray(fitted.transduction_, dtype=np.int64)
     proba[plan.known] = fitted.transduction_proba_
     fitted.classes_ = names  # it learned codes: a class may be called -1
     fitted.transduction_ = names[answers[plan.known]]
+    said = answers >= 0
+    predicted, new = (
+        group.sum(np.bincount(answers[some], minlength=len(names)))
+        for some in (said, said & (plan.codes == UNLABELLED))
+    )
     notes = [*plan.notes(), *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)]
     if heldout is not None and heldout.alone:
         alone = ", ".join(repr(plan.target.classes[c]) for c in heldout.alone[:5])
@@ -157,12 +182,12 @@ def classify_table(
     if heldout is None:
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started
-    return Classified(plan, request, fitted, answers, proba, heldout, seconds, tuple(notes))
+    return Classified(plan, request, fitted, answers, proba, predicted, new, heldout, seconds, tuple(notes))
 
 
 def save_model(result: Classified, path: str | Path, *, force: bool = False) -> None:
     """The model with all that ``predict_table`` needs for other files."""
-    path = check_output(path, force=force)
+    path = check_output(path, force=force or result.plan.group.rank > 0)  # the first rank writes it
     about = {
         "kind": ABOUT,
         "target": result.plan.target.to_dict(),

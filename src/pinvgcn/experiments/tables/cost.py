@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pinvgcn.experiments.tables.heldout import fold_count
+from pinvgcn.experiments.tables.heldout import folds_of
 from pinvgcn.experiments.tables.plan import TablePlan
 from pinvgcn.io import TableSource
 
@@ -46,7 +46,7 @@ def cost_of(plan: TablePlan) -> Cost:
     cells = plan.rows * max(columns, len(plan.source.columns))
     memory = LIBRARIES + CELL * cells + BASIS * plan.distinct * plan.hyperedges
     nodes = plan.distinct if plan.distinct <= ALL_NODES else SOME_NODES
-    runs = fold_count(plan.codes)[1]
+    runs = folds_of(plan.labelled)[1]
     fit = EPOCHS * nodes * (columns + HIDDEN) * STEP
     simple = runs * (FOREST + FOREST_ROW * plan.labelled)
     return Cost(memory, READ * cells + (runs + 1) * fit + simple)

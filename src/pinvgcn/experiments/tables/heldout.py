@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
+from pinvgcn.group import ALONE, Group
 
 FOLDS = 5
 ALL_FOLDS = 20_000  # labelled rows, beyond which one fold says enough
@@ -113,7 +114,11 @@ def deal(codes: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 def fold_count(codes: np.ndarray) -> tuple[int, int]:
     """Into how many folds the labels are dealt, and how many of them are predicted."""
-    labelled = int((codes != UNLABELLED).sum())
+    return folds_of(int((codes != UNLABELLED).sum()))
+
+
+def folds_of(labelled: int) -> tuple[int, int]:
+    """The same, of so many labels."""
     folds = min(FOLDS, max(2, labelled // 2))
     return folds, 1 if labelled > ALL_FOLDS else folds
 
@@ -146,12 +151,36 @@ def held_out(
     return HeldOut(tuple(scores), len(asked), tuple(np.flatnonzero(sizes == 1).tolist()))
 
 
-def simple_methods(frame: pd.DataFrame, class_weight: Any) -> dict[str, Answerer]:
-    """What learns from the labelled rows alone, on the same columns."""
+def simple_methods(frame: pd.DataFrame, class_weight: Any, *, group: Group = ALONE) -> dict[str, Answerer]:
+    """What learns from the labelled rows ``frame`` alone, on the same columns.
+
+    Of rows that ranks share out, the first rank does it, with the labelled ones of all.
+    """
+    rows = _of_all(frame, group)
+
+    def told(method: _Simple) -> Answerer:
+        def answer(labels: np.ndarray, seed: int) -> np.ndarray:
+            return group.first(method(labels, seed) if group.rank == 0 else np.empty(0))
+
+        return method if group.alone else answer
+
     return {
-        "Logistic regression": _Simple(frame, class_weight, "logistic"),
-        "Random forest": _Simple(frame, class_weight, "forest"),
+        "Logistic regression": told(_Simple(rows, class_weight, "logistic")),
+        "Random forest": told(_Simple(rows, class_weight, "forest")),
     }
+
+
+def _of_all(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
+    if group.alone:
+        return frame
+    columns: dict[str, Any] = {}
+    for name in frame:
+        if frame[name].dtype.kind == "f":
+            columns[str(name)] = group.rows(frame[name].to_numpy())
+            continue
+        cells = [None if pd.isna(cell) else str(cell) for cell in frame[name].astype(object)]
+        columns[str(name)] = pd.Series([cell for part in group.values(cells) for cell in part], dtype=object)
+    return pd.DataFrame(columns)
 
 
 class _Simple:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import ColumnError, DataError, LabelError
 from pinvgcn.experiments.tables.target import Target
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.graphs import TableEncoder
-from pinvgcn.graphs.distinct import distinct_rows
+from pinvgcn.graphs.distinct import count_distinct, distinct_rows, row_hashes
+from pinvgcn.group import ALONE, Group
 from pinvgcn.io import TableSource
+from pinvgcn.io.table_parts import parts_of
 
 BINNING = "quantile"  # of numbers: what a table has in its tails shall not decide about the bins
 
@@ -26,36 +31,30 @@ class TablePlan:
     source: TableSource
     target: Target
     recipe: ColumnRecipe
-    codes: np.ndarray  # (n,) class of each row, or -1
+    codes: np.ndarray  # (n,) class of each row of this rank, or -1
     known: np.ndarray  # (n,) whether the row takes part
     frame: pd.DataFrame  # the columns of the recipe, of the rows that take part
-    distinct: int  # rows that differ, of those
+    distinct: int  # rows that differ, of those of all ranks
     hyperedges: int
     unread: dict[str, int]
-
-    @property
-    def rows(self) -> int:
-        """How many rows the table has."""
-        return len(self.codes)
+    rows: int  # of all ranks
+    class_counts: np.ndarray  # (m,) labelled rows of each class
+    without: int  # rows that take no part
+    lengths: tuple[int, ...]  # rows of each part of this rank
+    group: Group = ALONE
 
     @property
     def labelled(self) -> int:
-        """How many of its rows have a class."""
-        return int((self.codes != UNLABELLED).sum())
-
-    @property
-    def class_counts(self) -> np.ndarray:
-        """Labelled rows of each class."""
-        return np.bincount(self.codes[self.codes != UNLABELLED], minlength=len(self.target.classes))
+        """How many rows of the table have a class."""
+        return int(self.class_counts.sum())
 
     def notes(self) -> list[str]:
         """What the user should know about the table."""
         notes = list(self.source.notes)
         notes += [f"{plan.name!r}: {plan.note}" for plan in self.recipe.used if plan.note]
-        without = int((~self.known).sum())
-        if without:
+        if self.without:
             notes.append(
-                f"{without:,} of {self.rows:,} rows share no value with another: no prediction for them"
+                f"{self.without:,} of {self.rows:,} rows share no value with another: no prediction for them"
             )
         if self.labelled == self.rows:
             notes.append(
@@ -71,46 +70,96 @@ def plan_table(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     progress: Callable[[int], None] = lambda rows: None,
+    group: Group = ALONE,
 ) -> TablePlan:
-    """Read the whole table and decide; ``progress`` hears how many rows have been read."""
+    """Read the whole table and decide; ``progress`` hears how many rows have been read.
+
+    A table in parts may be shared out over the ranks of a ``group``: the plan is that of all parts.
+    """
     source.column(target)
     for name in (*(columns or ()), *exclude):
         source.column(name)
     if columns is not None and target in columns:
         raise ColumnError(f"The target {target!r} must not be one of the columns to predict it from.")
-    chunks, read = [], 0
     wanted = [name for name in source.columns if columns is None or name in columns or name == target]
-    for chunk in source.chunks():
-        chunks.append(chunk[wanted])
-        read += len(chunk)
-        progress(read)
-    table = pd.concat(chunks) if len(chunks) > 1 else chunks[0]
-    goal, codes = Target.read(target, table[target])
-    others = table.drop(columns=target)
-    recipe = ColumnRecipe.learn(others, columns=columns, exclude=exclude, separator=source.separator)
-    applied = recipe.apply(others)
-    known, distinct, hyperedges = _known_rows(applied.frame)
-    if len(np.unique(codes[known & (codes != UNLABELLED)])) < len(goal.classes):
-        gone = [c for j, c in enumerate(goal.classes) if not (known & (codes == j)).any()]
+    tables, read = [], 0
+    for part in parts_of(source):
+        chunks = []
+        for chunk in part.chunks():
+            chunks.append(chunk[wanted])
+            read += len(chunk)
+            progress(read)
+        tables.append(pd.concat(chunks) if len(chunks) > 1 else chunks[0])
+    goal, each = Target.of_parts(target, [table[target] for table in tables], group=group)
+    codes = np.concatenate([np.empty(0, dtype=np.int64), *each])
+    others = [table.drop(columns=target) for table in tables]
+    recipe = ColumnRecipe.learn(
+        others, columns=columns, exclude=exclude, separator=source.separator, group=group
+    )
+    applied = [recipe.apply(table) for table in others]
+    unread: Counter[str] = Counter()
+    for one in applied:
+        unread.update(one.unread)
+    frame = joined([one.frame for one in applied]) if applied else _no_rows(recipe)
+    known, distinct, hyperedges = _known_rows(frame, group)
+    here = group.sum(np.bincount(codes[known & (codes != UNLABELLED)], minlength=len(goal.classes)))
+    if not here.all():
+        gone = goal.classes[int(np.flatnonzero(here == 0)[0])]
         raise LabelError(
-            f"Every class needs a labelled row with values that other rows share. Got none for {gone[0]!r}; "
+            f"Every class needs a labelled row with values that other rows share. Got none for {gone!r}; "
             "use more columns."
         )
+    counts = group.sum(np.bincount(codes[codes != UNLABELLED], minlength=len(goal.classes)))
     return TablePlan(
-        source, goal, recipe, codes, known, applied.frame[known], distinct, hyperedges, applied.unread
+        source,
+        goal,
+        recipe,
+        codes,
+        known,
+        frame[known],
+        distinct,
+        hyperedges,
+        dict(unread),
+        group.sum(len(codes)),
+        counts,
+        group.sum(int((~known).sum())),
+        tuple(len(one) for one in each),
+        group,
     )
 
 
-def _known_rows(frame: pd.DataFrame) -> tuple[np.ndarray, int, int]:
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of one recipe, one below the other; pandas would turn unlike categories into objects."""
+    if len(frames) == 1:
+        return frames[0]
+    columns: dict[str, Any] = {}
+    for name in frames[0]:
+        parts = [frame[name] for frame in frames]
+        categories = isinstance(parts[0].dtype, pd.CategoricalDtype)
+        columns[str(name)] = (
+            union_categoricals([part.array for part in parts])
+            if categories
+            else np.concatenate([part.to_numpy() for part in parts])
+        )
+    return pd.DataFrame(columns)
+
+
+def _no_rows(recipe: ColumnRecipe) -> pd.DataFrame:
+    """What the recipe makes of a table without rows, on a rank that has no part."""
+    return recipe.apply(pd.DataFrame({plan.name: pd.Series(dtype=object) for plan in recipe.used})).frame
+
+
+def _known_rows(frame: pd.DataFrame, group: Group) -> tuple[np.ndarray, int, int]:
     """Which rows share a value with another, how many of them differ, and how many values are shared.
 
     A row that goes may change the bins of the others, so that it takes turns.
     """
-    known = frame.notna().any(axis=1).to_numpy()
-    while known.any():
-        H = TableEncoder(binning=BINNING).fit_transform(frame[known])
-        joined = np.asarray(H.sum(axis=1)).ravel() > 0
-        if joined.all():
-            return known, len(distinct_rows(H).first), H.shape[1]
-        known[np.flatnonzero(known)[~joined]] = False
+    known = frame.notna().any(axis=1).to_numpy(dtype=bool)
+    while group.largest(int(known.any())):
+        H = TableEncoder(binning=BINNING).fit_transform(frame[known], group)
+        joins = np.asarray(H.sum(axis=1)).ravel() > 0
+        if group.smallest(int(joins.all())):
+            first = distinct_rows(H).first
+            return known, count_distinct(row_hashes(H[first]), group), H.shape[1]
+        known[np.flatnonzero(known)[~joins]] = False
     raise DataError("No two rows of the table share a value: nothing can be learned. Use more columns.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,31 @@ class Predicted:
             "notes": list(self.notes),
             "seconds": self.seconds,
         }
+
+
+def merged(results: Sequence[dict[str, Any]], *, seconds: float) -> Predicted:
+    """The parts of one table, each as ``as_dict`` has it."""
+    unseen: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
+    for result in results:
+        unseen.update(result["unseen_values"])
+        unread.update(result["unread_cells"])
+
+    def total(name: str) -> int:
+        return sum(result[name] for result in results)
+
+    return Predicted(
+        total("rows"),
+        tuple(results[0]["classes"]),
+        np.sum([result["predicted_per_class"] for result in results], axis=0),
+        total("without_prediction"),
+        dict(unseen),
+        dict(unread),
+        total("agree_with_target"),
+        total("rows_with_target"),
+        tuple(dict.fromkeys(note for result in results for note in result["notes"])),
+        {"all": seconds},
+    )
 
 
 def is_table_model(model: PinvGCNClassifier) -> bool:

@@ -1,0 +1,116 @@
+"""The file that ranks write together is the file of one process with all rows."""
+
+from __future__ import annotations
+
+import os
+import struct
+
+import numpy as np
+import pytest
+import torch
+from ranks import SIZES, shares
+from safetensors.numpy import load_file
+from test_fit import cloud, table
+
+from pinvgcn import PinvGCNClassifier
+from pinvgcn.errors import ModelFileError
+from pinvgcn.group import Group
+from pinvgcn.io.shared_tensors import save_together
+from pinvgcn.io.tensors import load_tensors, save_tensors
+
+CASES = {
+    "cloud": (
+        cloud,
+        {"sigma": 3.0, "rank": 8, "epochs": 5, "members": 2, "trees": 4}
+        | {"neighbours": 4, "priors": "estimated"},
+    ),
+    "table": (table, {"graph": "categorical", "epochs": 5, "members": 2}),
+}
+
+
+@pytest.fixture(autouse=True)
+def double():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+def saved(process_group, name, kind, path):
+    data, settings = CASES[name]
+    X, y, _ = data()
+    mine = slice(0, len(X))
+    if process_group is not None:
+        mine = shares(len(X), process_group.size(), kind)[process_group.rank()]
+    model = PinvGCNClassifier(**settings).fit(X[mine], y[mine], process_group=process_group)
+    model.save(path, about={"written": "together"})
+    return os.path.exists(path)  # when save returns it is there, for every rank
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("size", "kind"), [(2, "uneven"), (4, "empty")])
+def test_it_is_the_file_of_one_process(ranks, size, kind, name, tmp_path):
+    saved(None, name, "", tmp_path / "one")
+    assert ranks.run(size, saved, name, kind, tmp_path / "several") == [True] * size
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["one", "several"]
+    (about, one), (told, several) = (load_tensors(tmp_path / file, "model") for file in ("one", "several"))
+    assert {**about, "timings": None, "spectrum": None} == {**told, "timings": None, "spectrum": None}
+    assert {name: (a.shape, a.dtype) for name, a in one.items()} == {
+        name: (a.shape, a.dtype) for name, a in several.items()
+    }
+    for key, array in one.items():
+        if key.startswith("spectrum.") and key.removeprefix("spectrum.") in ("residuals", "noise"):
+            continue  # rounding itself
+        np.testing.assert_allclose(several[key], array, atol=1e-6, rtol=1e-6, err_msg=key)
+    X = CASES[name][0]()[0]
+    first, second = (PinvGCNClassifier.load(tmp_path / file) for file in ("one", "several"))
+    np.testing.assert_allclose(second.predict_proba(X), first.predict_proba(X), atol=1e-6)
+    np.testing.assert_array_equal(second.predict_set(X, coverage=0.5), first.predict_set(X, coverage=0.5))
+
+
+ARRAYS = {
+    "b": np.arange(14.0).reshape(7, 2),
+    "a": np.arange(42, dtype=np.int32).reshape(2, 7, 3),
+    "small": np.array([1 + 2j, 3 - 0j]),
+    "flags": np.array([True, False, True]),
+    "none": np.empty((0, 3), dtype=np.float32),
+}
+AXES = {"b": 0, "a": 1}
+
+
+def written(process_group, kind, path, missing_on):
+    group = Group.of(process_group)
+    mine = shares(7, group.size, kind)[group.rank]
+    arrays = {**ARRAYS, "b": ARRAYS["b"][mine], "a": ARRAYS["a"][:, mine]}
+    if group.rank == missing_on:
+        path = path / "not there" / "file"
+    try:
+        save_together(path, "test", {"said": "ü"}, arrays, by_node=AXES, group=group)
+    except ModelFileError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("kind", ["even", "uneven", "empty"])
+@pytest.mark.parametrize("size", SIZES)
+def test_byte_for_byte(ranks, size, kind, tmp_path):
+    """The arrays lie where the library puts them, and the hash is that of one process."""
+    save_tensors(tmp_path / "one", "test", {"said": "ü"}, ARRAYS)
+    assert ranks.run(size, written, kind, tmp_path / "several", None) == [None] * size
+    one, several = ((tmp_path / file).read_bytes() for file in ("one", "several"))
+    assert len(one) == len(several)
+    start = 8 + struct.unpack("<Q", one[:8])[0]
+    assert one[start:] == several[start:]
+    load_tensors(tmp_path / "several", "test")  # which compares the hash
+    assert load_file(tmp_path / "several").keys() == load_file(tmp_path / "one").keys()
+
+
+@pytest.mark.parametrize("missing_on", [0, 1])
+def test_what_one_cannot_write_none_has_written(ranks, missing_on, tmp_path):
+    (tmp_path / "file").write_bytes(b"an older model")
+    said = ranks.run(2, written, "even", tmp_path / "file", missing_on)
+    assert said[0] == said[1]
+    assert said[0].startswith(f"Rank {missing_on}: ")
+    assert "could not be written" in said[0]
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"an older model"
