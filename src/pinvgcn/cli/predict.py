@@ -72,18 +72,15 @@ def predict(
     from pinvgcn.cli.table_parts import as_parts, predict_parts_if_table
     from pinvgcn.cli.table_predict import predict_if_table
 
-    if (
-        as_parts(file)
-        and not dry_run
-        and predict_parts_if_table(
-            model,
-            file,
-            out=out,
-            probabilities=probabilities,
-            force=force,
-            as_json=as_json,
-            quiet=quiet,
-        )
+    if as_parts(file) and predict_parts_if_table(
+        model,
+        file,
+        out=out,
+        probabilities=probabilities,
+        force=force,
+        dry_run=dry_run,
+        as_json=as_json,
+        quiet=quiet,
     ):
         return
     many = several(file)

@@ -124,6 +124,7 @@ def predict_parts_if_table(
     out: Path,
     probabilities: bool,
     force: bool,
+    dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> bool:
@@ -140,8 +141,41 @@ def predict_parts_if_table(
         return False  # which is said where all ranks hear of it
     if not is_table_model(fitted):
         return False
-    _predict_parts(fitted, model, paths, out, probabilities, force, as_json, quiet)
+    if dry_run:
+        _say_cost(fitted, paths, as_json=as_json, quiet=quiet)
+    else:
+        _predict_parts(fitted, model, paths, out, probabilities, force, as_json, quiet)
     return True
+
+
+def _say_cost(fitted: PinvGCNClassifier, paths: Sequence[Path], *, as_json: bool, quiet: bool) -> None:
+    """What a prediction of parts would take."""
+    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.experiments.tables.cost import Cost, cost_of_prediction
+    from pinvgcn.io import open_table
+    from pinvgcn.io.table_parts import part_files
+
+    assert fitted.about_ is not None
+    needed = [plan["name"] for plan in fitted.about_["recipe"]["plans"] if plan["kind"] != "left out"]
+    with job() as group:
+        files = part_files(paths, group=group)
+        if group.rank > 0:
+            return
+        costs = []
+        for path in files:
+            source = open_table(path)
+            for name in needed:
+                source.column(name)
+            costs.append(cost_of_prediction(source, len(needed)))
+        seconds = sum(cost.seconds for cost in costs) / group.size
+        cost = Cost(max(cost.memory for cost in costs), seconds)
+        if as_json:
+            told: dict[str, Any] = {"dry_run": True, "parts": len(files), "ranks": group.size}
+            told |= {"estimated_bytes": int(cost.memory), "estimated_seconds": round(seconds, 1)}
+            typer.echo(json.dumps(told, indent=1))
+        elif not quiet:
+            line = f"{len(files)} parts would take {cost} (roughly, on one core each). Nothing was written."
+            stdout().print(line, markup=False, soft_wrap=True)
 
 
 def _predict_parts(

@@ -1,0 +1,114 @@
+"""``pinvgcn classify`` and ``predict`` on a table in parts: as on one file, and again after an interrupt."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pinvgcn.experiments.tables.heldout
+import pinvgcn.members
+from pinvgcn.cli import main
+
+N = 120
+RNG = np.random.default_rng(0)
+TRUTH = RNG.integers(0, 2, N)
+TABLE = pd.DataFrame(
+    {f"c{j}": np.array(list("abcde"))[(2 * TRUTH * (j < 4) + RNG.integers(0, 3, N)) % 5] for j in range(6)}
+).assign(size=RNG.normal(size=N).round(2), kind=np.where(np.arange(N) % 15 < 2, TRUTH.astype(str), ""))
+PARTS = {"p0.csv": slice(0, 50), "p1.csv": slice(50, 53), "p2.csv": slice(53, N)}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(pinvgcn.members.EPOCHS, "table", 5)
+    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FOLDS", 2)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    TABLE.to_csv("whole.csv", index=False)
+    for name, rows in PARTS.items():
+        TABLE[rows].to_csv(tmp_path / "parts" / name, index=False)
+    return tmp_path
+
+
+def run(*words):
+    return main(["classify", *words, "--target", "kind", "--quiet"])
+
+
+def lines(folder, *names):
+    """The rows of these files, without their heads."""
+    return [line for name in names for line in (folder / name).read_text().splitlines()[1:]]
+
+
+def test_parts_are_one_table(folder, capsys):
+    assert run("whole.csv", "-o", "whole.out.csv", "--save-model", "whole.model") == 0
+    for number, words in enumerate((["parts/*.csv"], [f"parts/{name}" for name in PARTS])):
+        out = f"out{number}"
+        assert run(*words, "-o", out, *(["--save-model", "parts.model"] if number == 0 else [])) == 0
+        found = lines(folder / out, *PARTS)
+        assert found == lines(folder, "whole.out.csv")
+        assert (folder / out / "p1.csv").read_text().splitlines()[0].endswith(",predicted_kind,probability")
+    # a part that is gone is made again, the others stay
+    stamps = {name: (folder / "out0" / name).stat().st_mtime_ns for name in PARTS}
+    before = (folder / "out0" / "p1.csv").read_text()
+    (folder / "out0" / "p1.csv").unlink()
+    assert run("parts/*.csv", "-o", "out0") == 0
+    assert (folder / "out0" / "p1.csv").read_text() == before
+    for name in ("p0.csv", "p2.csv"):
+        assert (folder / "out0" / name).stat().st_mtime_ns == stamps[name]
+    capsys.readouterr()
+    assert main(["classify", "parts", "--target", "kind", "-o", "out0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts_done_before"] == 3
+    # another command, or another file, is not what is there
+    assert run("parts", "-o", "out0", "--seed", "1") == 2
+    assert "from another command or another file" in capsys.readouterr().err
+    assert run("parts", "-o", "out0", "--seed", "1", "--force") == 0
+    TABLE[PARTS["p1.csv"]].assign(c0="a").to_csv(folder / "parts" / "p1.csv", index=False)
+    assert run("parts", "-o", "out0", "--seed", "1") == 2
+
+
+def test_prediction_of_parts(folder, capsys):
+    assert run("whole.csv", "--save-model", "model") == 0
+    for words in (["whole.csv", "-o", "whole.out.csv"], ["parts/*.csv", "-o", "out"]):
+        assert main(["predict", "model", *words, "--json"]) == 0
+    one, many = capsys.readouterr().out.split("}\n{")
+    one, many = json.loads(one + "}"), json.loads("{" + many)
+    for name in ("rows", "predicted_per_class", "agree_with_target", "rows_with_target", "unseen_values"):
+        assert one[name] == many[name]
+    assert lines(folder / "out", *PARTS) == lines(folder, "whole.out.csv")
+    assert main(["predict", "model", "parts/*.csv", "-o", "out", "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["dry_run"], told["parts"]) == (True, 3)
+    TABLE[:7].to_csv(folder / "parts" / "p3.csv", index=False)  # one that came later
+    assert main(["predict", "model", "parts/*.csv", "-o", "out", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["parts"], told["parts_done_before"], told["rows"]) == (4, 3, 7)
+    assert main(["predict", "model", "parts/*.csv", "-o", "out"]) == 0
+    assert "All 4 parts are done" in capsys.readouterr().out
+    assert main(["predict", "model", "parts/*.csv", "-o", "out", "--probabilities"]) == 2
+    assert "already there, from another command" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["parts", "-o", "out", "--report", "nowhere/page.html"], "folder must exist"),
+        (["parts/*.parquet", "-o", "out"], "There is no table that parts/*.parquet stands for"),
+        (["parts", "-o", "out.csv"], "go into a folder. Got 'out.csv'"),
+        (["parts", "-o", "parts"], "must not replace the parts"),
+        (["parts", "whole.csv", "parts/p0.csv", "-o", "out"], "Parts must have different names"),
+        (["parts", "nowhere.csv", "-o", "out"], "There is no file nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_done(folder, capsys, words, message):
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err
+    assert not (folder / "out").exists()
+
+
+def test_a_part_that_is_damaged(folder, capsys):
+    (folder / "parts" / "p1.csv").write_text("c0,c1\n1,2,3\n")
+    assert run("parts", "-o", "out") == 2
+    assert "p1.csv" in capsys.readouterr().err
