@@ -11,6 +11,7 @@ import torch
 from ranks import SIZES, shares
 
 from pinvgcn import PinvGCNClassifier
+from pinvgcn.nn import pooled
 
 
 @pytest.fixture(autouse=True)
@@ -134,8 +135,27 @@ def alone(name):
 
 @pytest.mark.parametrize(("name", "size", "kind"), RUNS)
 def test_ranks_find_what_one_process_finds(ranks, name, size, kind):
-    one = alone(name)
-    several = ranks.run(size, fitted, name, kind)
+    compare(alone(name), ranks.run(size, fitted, name, kind))
+
+
+def fitted_from_few(process_group, name, kind):
+    """Beyond so many nodes, epochs draw from a pool; 262,144 are too many for a test."""
+    before, pooled.MOST = pooled.MOST, 30
+    try:
+        return fitted(process_group, name, kind)
+    finally:
+        pooled.MOST = before
+
+
+@pytest.mark.parametrize("name", ["sampled", "some"])
+def test_epochs_draw_from_a_pool(ranks, name):
+    one = fitted_from_few(None, name, "")
+    assert one["losses"] != alone(name)["losses"]
+    compare(one, ranks.run(4, fitted_from_few, name, "uneven"))
+
+
+def compare(one, several):
+    """What one process says, and what several say of their own rows and of any."""
     for found in several:
         for mine, expected in zip(found["weights"], one["weights"], strict=True):
             np.testing.assert_allclose(mine, expected, atol=1e-8)

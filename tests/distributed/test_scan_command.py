@@ -47,6 +47,12 @@ def run_predict(process_group, model, folder, out):
     return result.counts
 
 
+def run_predict_one(process_group, model, scan, out):
+    """One file: one rank reads, all work."""
+    group = Group.of(process_group)
+    predict_many(PredictRequest(model, scan, out, tile_points=1_500), [scan], group=group)
+
+
 @pytest.fixture(scope="module")
 def alone(streets, tmp_path_factory):
     """By one process, in double precision, as the ranks."""
@@ -102,6 +108,11 @@ def test_predict_over_ranks(streets, ranks, tmp_path):
     np.testing.assert_allclose(sure, np.array(after.confidence), rtol=1e-5)
     free = np.array(laspy.read(whole).classification) != 7
     np.testing.assert_array_equal(counts[0], np.bincount(classes[free], minlength=7)[2:])
+    ranks.run(4, run_predict_one, model, whole, tmp_path / "again.las", double=False)
+    again = laspy.read(tmp_path / "again.las")
+    np.testing.assert_array_equal(np.array(again.classification), classes)
+    np.testing.assert_allclose(np.array(again.confidence), sure, rtol=1e-5)
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize("by_place", [False, True])
@@ -153,11 +164,9 @@ class TestRefusals:
         assert not folder.exists()
 
     def test_units(self, streets, tmp_path):
-        metres, feet = (self.with_unit(streets, tmp_path / name, code) for name, code in
-                        (("m.las", 32632), ("f.las", 2263)))  # fmt: skip
-        self.refused(
-            streets, tmp_path, DataError, r"agree in their unit .*m\.las and .*|.*f\.las.*", [metres, feet]
-        )
+        paths = [self.with_unit(streets, tmp_path / f"{code}.las", code) for code in (2263, 32632)]
+        match = r"agree in their unit \(metres\). Got 0.3048\d* in .*2263.las and 1.0 in .*32632.las"
+        self.refused(streets, tmp_path, DataError, match, paths)
 
     def with_unit(self, streets, path, code) -> Path:
         import pyproj
