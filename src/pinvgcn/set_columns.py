@@ -52,8 +52,8 @@ class SetSizes:
     def line(self) -> str:
         """For people."""
         return (
-            f"Sets that hold the class of {100 * self.coverage:g} % of each class: {self.mean:.2f} classes "
-            f"on average, {100 * self.several:.1f} % with several, {100 * self.empty:.1f} % empty."
+            f"Prediction sets of coverage {self.coverage:g}: {self.mean:.2f} classes on average; "
+            f"{100 * self.several:.1f} % have several, {100 * self.empty:.1f} % none."
         )
 
     def as_dict(self) -> dict[str, Any]:

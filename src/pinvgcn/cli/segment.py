@@ -130,7 +130,7 @@ def segment(
         bool, typer.Option("--dry-run", help="Say what would be done, and its cost, and stop.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Classify every point of a scan from the few that are labelled.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from pinvgcn.io import ScanSource
 from pinvgcn.members import MEMBERS
@@ -16,12 +19,13 @@ from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.words import counted
 
-# memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, rough, those of a fit guessed
+# memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, on Oakland 1 and a part of it
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
-SHAPE_SECONDS, OTHER_SECONDS = 75e-6, 50e-6  # a point
-FIT_SECONDS, FIT_SECONDS_EACH = 10.0, 100e-6
-REPORT_FITS = 3  # that hold out labels
+SHAPE_SECONDS, OTHER_SECONDS = 73e-6, 41e-6  # a point: its local shape; its class and its neighbours'
+FIT_SECONDS, FIT_SECONDS_EACH = 9.0, 25e-6  # of five networks with their trees, and for each point
+SMALL_SECONDS = 1.5  # of a network of a scan without local shapes
+HELD_OUT = 3  # fits of a report, and simple methods that take about as long as one more
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     source, metres, seen, copy = start_segment(request, tell)
     whole = source.count - seen.omitted <= request.fit_points
     fitted = min(source.count - seen.omitted, request.fit_points)
+    local = not whole or fitted >= SCAN
     how = (
         f"all {counted(fitted, 'point')}, in memory"
         if whole
@@ -70,15 +75,15 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     )
     names = [name_of(value, asprs=source.format in LAS) for value in seen.classes]
     facts = {
-        **_facts(source, metres, seen.fields, local=not whole or fitted >= SCAN),
+        **_facts(source, metres, seen.fields, local=local),
         "labels": ", ".join(f"{count:,} of {name}" for name, count in zip(names, seen.counts, strict=True)),
         "fitted to": how,
         **_written(copy),
     }
     cores = os.cpu_count() or 1
-    shapes = SHAPE_SECONDS / cores
-    fit = FIT_SECONDS + fitted * FIT_SECONDS_EACH
-    seconds = fit + fitted * shapes + (0 if request.report is None else REPORT_FITS * fit)
+    shapes = SHAPE_SECONDS / cores if local else 0.0
+    fit = _fit_seconds(fitted, local=local, sets=request.sets is not None)
+    seconds = fit + fitted * shapes + (0 if request.report is None else (HELD_OUT + 1) * fit)
     if not whole:
         seconds += source.count * (shapes + OTHER_SECONDS / cores)
     tiles = 1 if whole else _tiles(source.count, request.tile_points)
@@ -102,6 +107,15 @@ def plan_predict(request: PredictRequest) -> Plan:
     seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
     memory = BASE_BYTES + min(source.count, request.tile_points) * TILE_BYTES
     return Plan(facts, source.count, tiles, memory, _disk(copy, len(model._ensemble.members)), seconds)
+
+
+def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
+    """Members are trained side by side, as many as PyTorch has threads."""
+    if not local and not sets:
+        return SMALL_SECONDS
+    rounds = math.ceil(MEMBERS / min(torch.get_num_threads(), MEMBERS))
+    alone = FIT_SECONDS + points * FIT_SECONDS_EACH if local else SMALL_SECONDS * MEMBERS
+    return alone * rounds / MEMBERS
 
 
 def _written(copy: Copy) -> dict[str, str]:
