@@ -19,11 +19,12 @@ from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.words import counted
 
-# memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, on Oakland 1 and a part of it
+# memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, on Oakland 1 and a street of that size
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
-SHAPE_SECONDS, OTHER_SECONDS = 73e-6, 41e-6  # a point: its local shape; its class and its neighbours'
-FIT_SECONDS, FIT_SECONDS_EACH = 9.0, 25e-6  # of five networks with their trees, and for each point
+COPIES = 5  # of the members' probabilities around a tile, while they are averaged
+SHAPE_SECONDS, OTHER_SECONDS = 85e-6, 45e-6  # a point: its local shape; its class and its neighbours'
+FIT_SECONDS, FIT_SECONDS_EACH = 8.5, 75e-6  # of five networks with their trees, and for each point
 SMALL_SECONDS = 1.5  # of a network of a scan without local shapes
 HELD_OUT = 3  # fits of a report, and simple methods that take about as long as one more
 
@@ -87,9 +88,8 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     if not whole:
         seconds += source.count * (shapes + OTHER_SECONDS / cores)
     tiles = 1 if whole else _tiles(source.count, request.tile_points)
-    memory = BASE_BYTES + max(
-        fitted * FIT_BYTES, 0 if whole else min(source.count, request.tile_points) * TILE_BYTES
-    )
+    tile = 0 if whole else min(source.count, request.tile_points)
+    memory = BASE_BYTES + max(fitted * FIT_BYTES, tile * (TILE_BYTES + COPIES * _each(copy, MEMBERS)))
     return Plan(facts, source.count, tiles, memory, 0 if whole else _disk(copy, MEMBERS), seconds)
 
 
@@ -105,8 +105,10 @@ def plan_predict(request: PredictRequest) -> Plan:
         **_written(copy),
     }
     seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
-    memory = BASE_BYTES + min(source.count, request.tile_points) * TILE_BYTES
-    return Plan(facts, source.count, tiles, memory, _disk(copy, len(model._ensemble.members)), seconds)
+    members = len(model._ensemble.members)
+    tile = min(source.count, request.tile_points)
+    memory = BASE_BYTES + tile * (TILE_BYTES + COPIES * _each(copy, members))
+    return Plan(facts, source.count, tiles, memory, _disk(copy, members), seconds)
 
 
 def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
@@ -125,8 +127,12 @@ def _written(copy: Copy) -> dict[str, str]:
 
 def _disk(copy: Copy, members: int) -> float:
     """Points, columns and probabilities of tiles; where sets are asked for, those of each member."""
-    each = 8 * len(copy.classes) * members if copy.sets else 0
-    return copy.source.count * (SPILL_BYTES + each)
+    return copy.source.count * (SPILL_BYTES + _each(copy, members))
+
+
+def _each(copy: Copy, members: int) -> int:
+    """Bytes of the members' own probabilities at a point, which sets need."""
+    return 8 * len(copy.classes) * members if copy.sets else 0
 
 
 def _facts(source: ScanSource, metres: float, columns: list[str], *, local: bool) -> dict[str, str]:
