@@ -19,7 +19,7 @@ from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.words import counted
 
-# memory: from benchmarks/streaming.py at 300,000 points; seconds: of one core, on Oakland 1 and a street of that size
+# measured on Oakland 1 and on a generated street of 300,000 points; seconds of one core
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
 COPIES = 5  # of the members' probabilities around a tile, while they are averaged
