@@ -18,7 +18,7 @@ MASKS = st.tuples(st.integers(1, 20), st.integers(1, 64)).flatmap(lambda shape: 
 def test_bits_are_the_mask(mask):
     bits = as_bits(mask)
     assert bits.dtype == np.uint64
-    assert bits.tolist() == [sum(2**i for i in np.flatnonzero(row)) for row in mask.tolist()]
+    assert bits.tolist() == [sum(2**i for i in np.flatnonzero(row).tolist()) for row in mask]
     np.testing.assert_array_equal(from_bits(bits, mask.shape[1]), mask)
 
 
