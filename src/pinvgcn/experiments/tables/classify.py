@@ -196,10 +196,9 @@ def classify_table(
             f"{best.name.lower()} found more of the held-out labels than {OURS}: "
             f"{100 * best.accuracy:.1f} % against {100 * heldout.ours.accuracy:.1f} %"
         )
-    if heldout is not None and asked < group.sum(int((codes != UNLABELLED).sum())):
-        notes.append(
-            f"how well this works was estimated with {asked:,} of the {plan.labelled:,} labels, for every method"
-        )
+    usable = group.sum(int((codes != UNLABELLED).sum()))
+    if heldout is not None and asked < usable:
+        notes.append(f"how well each method works was estimated with {asked:,} of the {usable:,} labels")
     if heldout is None:
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started
