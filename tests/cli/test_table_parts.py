@@ -160,6 +160,21 @@ def test_quiet_json_is_json(folder, capsys):
         assert capsys.readouterr() == ("", "")
 
 
+def test_many_labels_are_thinned_out_for_the_estimate(folder, monkeypatch, capsys):
+    """One held-out part of some of the labels, the same in parts as in one file; and that is said."""
+    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "ALL_FOLDS", 10)
+    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FEW", 2)
+    told = []
+    for words in (["whole.csv", "-o", "whole.out.csv"], ["parts", "-o", "out"]):
+        assert main(["classify", *words, "--target", "kind", "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["held_out"] == told[1]["held_out"]
+    assert told[0]["held_out"]["parts"] == 1
+    note = next(note for note in told[0]["notes"] if "was estimated with" in note)
+    assert note.endswith("of the 16 labels")
+    assert int(note.split()[8]) < 16
+
+
 def test_what_the_answers_depend_on(folder, monkeypatch):
     files = [folder / "whole.csv"]
     one = parts.fingerprint({"a": 1}, files)
