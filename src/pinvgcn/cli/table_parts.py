@@ -203,7 +203,7 @@ def _say_cost(
     needed = sum(plan["kind"] != "left out" for plan in fitted.about_["recipe"]["plans"])
     costs = [cost_of_prediction(source, needed) for source in sources]
     memory = group.largest(max((cost.memory for cost in costs), default=0.0))
-    seconds = group.largest(sum(cost.seconds for cost in costs))  # ranks do not wait for each other
+    seconds = group.largest(sum((cost.seconds for cost in costs), 0.0))  # ranks do not wait for each other
     if group.rank > 0:
         return
     if asked.as_json:
