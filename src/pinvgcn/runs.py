@@ -15,7 +15,7 @@ import torch
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError, TrainingWarning
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.group import Group
+from pinvgcn.group import Group, together
 from pinvgcn.prepared import Prepared
 
 
@@ -56,15 +56,19 @@ class SharedRows:
         self.X = X
         started = time.perf_counter()
         first = type(model)(**self.settings)
-        nodes = first._nodes_for(X, shapes, Group.of(process_group))
+        self.group = Group.of(process_group)
+        nodes = first._nodes_for(X, shapes, self.group)
         self.prepared: Prepared = first._prepare(nodes, features, time.perf_counter() - started)
         self._model = type(model)
 
     def fit(self, y: Any, *, random_state: Any = 0) -> PinvGCNClassifier:
-        """A fitted copy of the model: what ``fit(X, y)`` would give."""
+        """A fitted copy of the model: what ``fit(X, y)`` would give, by the first rank's ``random_state``."""
         run = self._model(**self.settings | {"random_state": random_state})
         run._remember_columns(self.X)
-        run._learn(self.prepared, run._labels(y, self.prepared.nodes), run._seed(), warm=False)
+        with together(self.group):
+            seed = run._seed()
+        seed = self.group.values(seed)[0]
+        run._learn(self.prepared, run._labels(y, self.prepared.nodes), seed, warm=False)
         return run
 
 

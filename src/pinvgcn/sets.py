@@ -137,7 +137,11 @@ def places_among(counts: np.ndarray, coverage: float, classes: np.ndarray) -> np
 
 def check_coverage(coverage: float, codes: np.ndarray, classes: Sequence[Any]) -> None:
     """Raise before a fit what sets of this coverage would raise after it, by the labels' codes (t,)."""
-    counts = np.bincount(codes, minlength=len(classes))
+    check_counts(coverage, np.bincount(codes, minlength=len(classes)), classes)
+
+
+def check_counts(coverage: float, counts: np.ndarray, classes: Sequence[Any]) -> None:
+    """The same, by how many labels each class has: (m,)."""
     # the only label of a class is kept from nobody
     places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
 

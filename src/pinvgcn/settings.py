@@ -97,13 +97,6 @@ def shared_by(model: Any, process_group: Any) -> Group:
         group = graph.group
     if group.alone:
         return group
-    if model.warm_start:
-        raise ParameterError("warm_start must be False with a process group. Got True instead.")
-    if isinstance(model.sigma, str) and model.sigma == "labels":
-        raise ParameterError(
-            "sigma must be a number or 'auto' with a process group. Got 'labels' instead; find it by a fit "
-            "to some of the points."
-        )
     settings = model.get_params(deep=False)
     settings["graph"] = graph if isinstance(graph, str) else None
     first, *others = group.values({name: repr(settings[name]) for name in settings if name not in OWN})
@@ -114,4 +107,12 @@ def shared_by(model: Any, process_group: Any) -> Group:
                     f"{name} must be the same on all ranks. "
                     f"Got {first[name]} on rank 0 and {other[name]} on rank {rank}."
                 )
+    # only now do all ranks know that they all will raise
+    if model.warm_start:
+        raise ParameterError("warm_start must be False with a process group. Got True instead.")
+    if isinstance(model.sigma, str) and model.sigma == "labels":
+        raise ParameterError(
+            "sigma must be a number or 'auto' with a process group. Got 'labels' instead; find it by a fit "
+            "to some of the points."
+        )
     return group

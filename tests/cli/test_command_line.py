@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from pinvgcn.cli import main
 from pinvgcn.cli.datasets import SIZES
 from pinvgcn.datasets import dataset_info, dataset_names, load_dataset
-from pinvgcn.errors import DataError
+from pinvgcn.errors import DataError, RankWarning
 
 COMMAND = [sys.executable, "-m", "pinvgcn"]
 
@@ -149,6 +150,22 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     raising(ZeroDivisionError("ours"), monkeypatch)
     with pytest.raises(ZeroDivisionError):
         main(["datasets"])
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_only_the_first_of_several_processes_warns(
+    rank: str, quiet: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn() -> tuple[str, ...]:
+        warnings.warn("the paper is thin", RankWarning, stacklevel=2)
+        return ()
+
+    monkeypatch.setattr("pinvgcn.datasets.dataset_names", warn)
+    monkeypatch.setenv("RANK", rank)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert main(["datasets"]) == 0
+    assert [str(one.message) for one in said] == ["the paper is thin"] * (rank == "0")
 
 
 def test_interrupting_inside_a_command(

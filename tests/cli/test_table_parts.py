@@ -11,6 +11,7 @@ import pytest
 import pinvgcn.experiments.tables.heldout
 import pinvgcn.members
 from pinvgcn.cli import main
+from pinvgcn.experiments.tables import parts
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -106,6 +107,81 @@ def test_what_cannot_be_done(folder, capsys, words, message):
     assert run(*words) == 2
     assert message in capsys.readouterr().err
     assert not (folder / "out").exists()
+
+
+def test_copies_below_the_parts_are_no_parts(folder):
+    """``**`` finds them, too, when the command is started again."""
+    for _ in range(2):
+        assert run("parts/**/*.csv", "-o", "parts/out") == 0
+        assert {path.name for path in (folder / "parts" / "out").glob("*.csv")} == set(PARTS)
+        (folder / "parts" / "out" / "p1.csv").unlink()
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_a_dry_run_refuses_what_the_run_refuses(folder, capsys, dry):
+    assert run("whole.csv", "--save-model", "model") == 0
+    assert main(["predict", "model", "parts", "-o", "there", "-q"]) == 0
+    (folder / "other").mkdir()
+    for name, rows in PARTS.items():
+        TABLE[rows].to_csv(folder / "other" / name, index=False)
+    (folder / "worse").mkdir()
+    TABLE[:9].to_csv(folder / "worse" / "a.csv", index=False)
+    TABLE[9:].drop(columns="c3").to_csv(folder / "worse" / "b.csv", index=False)
+    predict = ["predict", "model", *dry, "-q"]
+    for words, message in (
+        ([*predict, "parts/*.csv", "-o", "parts"], "must not replace the parts"),
+        ([*predict, "parts", "-o", "there", "--sets", "0.5"], "p0.csv is already there"),
+        ([*predict, "other", "-o", "there"], "p0.csv is already there"),  # files of the same names
+        ([*predict, "parts", "-o", "out", "--sets", "0.99"], "Sets of coverage 0.99 need"),
+        ([*predict, "parts", "-o", "out", "--field", "zz"], "--field is not for a table"),
+        ([*predict, "worse", "-o", "out"], "c3"),
+        ([*predict, "parts/*.las", "-o", "out"], "There is no file that parts/*.las stands for"),
+        (["classify", "parts", "--target", "kind", "-o", "parts", *dry], "must not replace the parts"),
+        (["classify", "parts", "--target", "kind", "-o", "there", *dry], "p0.csv is already there"),
+    ):
+        assert main(words) == 2, words
+        said = capsys.readouterr()
+        assert message in said.err
+        assert (said.out, said.err.count("\n")) == ("", 1)
+    assert not (folder / "out").exists()
+
+
+def test_quiet_json_is_json(folder, capsys):
+    assert run("whole.csv", "--save-model", "model") == 0
+    for words in (["predict", "model", "parts"], ["classify", "parts", "--target", "kind"]):
+        out = words[0]
+        told = []
+        for more in (["--dry-run"], [], []):
+            assert main([*words, "-o", out, "-q", "--json", *more]) == 0
+            told.append(json.loads(capsys.readouterr().out))
+        assert told[0]["dry_run"]
+        assert (told[1]["parts_done_before"], told[2]["parts_done_before"]) == (0, 3)
+        assert main([*words, "-o", out, "-q"]) == 0
+        assert capsys.readouterr() == ("", "")
+
+
+def test_many_labels_are_thinned_out_for_the_estimate(folder, monkeypatch, capsys):
+    """One held-out part of some of the labels, the same in parts as in one file; and that is said."""
+    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "ALL_FOLDS", 10)
+    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FEW", 2)
+    told = []
+    for words in (["whole.csv", "-o", "whole.out.csv"], ["parts", "-o", "out"]):
+        assert main(["classify", *words, "--target", "kind", "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["held_out"] == told[1]["held_out"]
+    assert told[0]["held_out"]["parts"] == 1
+    note = next(note for note in told[0]["notes"] if "was estimated with" in note)
+    assert note.endswith("of the 16 labels")
+    assert int(note.split()[8]) < 16
+
+
+def test_what_the_answers_depend_on(folder, monkeypatch):
+    files = [folder / "whole.csv"]
+    one = parts.fingerprint({"a": 1}, files)
+    assert parts.fingerprint({"a": 1}, [folder / "parts" / ".." / "whole.csv"]) == one
+    assert parts.fingerprint({"a": 2}, files) != one
+    monkeypatch.setattr(parts, "__version__", "99")
+    assert parts.fingerprint({"a": 1}, files) != one
 
 
 def test_a_part_that_is_damaged(folder, capsys):

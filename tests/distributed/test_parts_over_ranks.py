@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +12,12 @@ import pandas as pd
 import pytest
 from ranks import SIZES, shares
 
+import pinvgcn.experiments.tables.heldout
+import pinvgcn.members
+from pinvgcn import PinvGCNClassifier
+from pinvgcn.cli import main
+from pinvgcn.cli.table_parts import predict_parts
+from pinvgcn.cli.table_predict import TableRequest
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.experiments.tables import plan_table
 from pinvgcn.features import ColumnRecipe
@@ -143,3 +152,32 @@ def test_parts_with_other_columns(ranks, tmp_path):
     TABLE.drop(columns="rooms").to_csv(tmp_path / "b.csv", index=False)
     for message in ranks.run(2, opened, tmp_path):
         assert "b.csv has no column 'rooms', which" in message
+
+
+def predicted(process_group, model, table, out, dry_run):
+    group = Group.of(process_group)
+    asked = TableRequest(model, out, False, None, False, dry_run, True, False)
+    with redirect_stdout(StringIO()) as said:
+        predict_parts(PinvGCNClassifier.load(model), [table], asked, group)
+    return said.getvalue()
+
+
+def test_prediction_of_fewer_parts_than_ranks(ranks, tmp_path, monkeypatch):
+    """One rank has nothing to do, and the first speaks for both; the copy is that of one process."""
+    monkeypatch.setitem(pinvgcn.members.EPOCHS, "table", 5)
+    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FOLDS", 2)
+    table, model = tmp_path / "whole.csv", tmp_path / "model"
+    TABLE.to_csv(table, index=False)
+    assert main(["classify", str(table), "--target", "kind", "--save-model", str(model), "-q"]) == 0
+    assert main(["predict", str(model), str(table), "-o", str(tmp_path / "one.csv"), "-q"]) == 0
+    out = tmp_path / "out"
+    told = []
+    for dry_run in (True, False, False):
+        first, second = ranks.run(2, predicted, model, table, out, dry_run, double=False)
+        assert second == ""
+        told.append(json.loads(first))
+        assert out.exists() != dry_run
+    assert (told[0]["dry_run"], told[0]["parts"], told[0]["ranks"]) == (True, 1, 2)
+    assert told[0]["estimated_seconds"] >= 1
+    assert (told[1]["rows"], told[1]["parts_done_before"], told[2]["parts_done_before"]) == (N, 0, 1)
+    assert (out / "whole.csv").read_text() == (tmp_path / "one.csv").read_text()

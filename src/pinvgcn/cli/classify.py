@@ -110,8 +110,6 @@ def classify(
     from pinvgcn.io import open_table
     from pinvgcn.io.unfinished import check_output
 
-    if out is None and save_model is None and report is None and not dry_run:
-        raise ParameterError("Nothing to write: pass -o OUT, --save-model or --report, or --dry-run.")
     if as_parts(table):
         classify_parts(
             table,
@@ -131,6 +129,7 @@ def classify(
             force=force,
         )
         return
+    check_something(out, save_model, report, dry_run=dry_run)
     files = [path for path in (out, save_model, report) if path is not None]
     for path in files:
         check_output(path, force=force)
@@ -178,6 +177,14 @@ def classify(
         say_plan(plan, as_json=as_json, quiet=quiet)
         return
     announce(result, {"Table": out, "Model": save_model, "Report": report}, {}, as_json, quiet)
+
+
+def check_something(*files: Path | None, dry_run: bool) -> None:
+    """There must be something to do."""
+    from pinvgcn.errors import ParameterError
+
+    if not dry_run and all(path is None for path in files):
+        raise ParameterError("Nothing to write: pass -o OUT, --save-model or --report, or --dry-run.")
 
 
 def announce(

@@ -46,6 +46,8 @@ def run(app: typer.Typer, arguments: list[str]) -> int:
 def _run(app: typer.Typer, arguments: list[str]) -> int:
     debug = "--debug" in arguments or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
     arguments = [argument for argument in arguments if argument != "--debug"]
+    if _follows():
+        warnings.simplefilter("ignore")
     # who interrupts a command wants it to end, not to go on with a network that was trained halfway
     warnings.simplefilter("error", TrainingWarning)
     try:
@@ -64,7 +66,7 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except _UsageError as error:
-        if os.environ.get("RANK", "0") != "0":  # the first rank speaks for all; torchrun ends the others
+        if _follows():  # torchrun ends it
             time.sleep(5)
             return BAD_INPUT
         say(f"error: {error.format_message().rstrip('.')}. Try: {_help_command(error)}")
@@ -73,6 +75,11 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
             traceback.print_exc()
         say(f"error: {describe(error)}")
     return BAD_INPUT
+
+
+def _follows() -> bool:
+    """Whether this is one of several processes, but not the first, which speaks for all."""
+    return os.environ.get("RANK", "0") != "0"
 
 
 def describe(error: BaseException) -> str:

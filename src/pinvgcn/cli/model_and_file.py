@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,22 @@ from pinvgcn.errors import ModelFileError, ParameterError, ScanFileError, TableF
 
 if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier
+
+
+def first_of(paths: Sequence[Path]) -> Path:
+    """One of the files that names, patterns and folders stand for, by which the others are judged."""
+    from pinvgcn.io.patterns import is_pattern, matching
+    from pinvgcn.io.table_parts import files_in
+
+    path = paths[0]
+    if path.is_dir():
+        return next(iter(files_in(path)), path)
+    if not is_pattern(path):
+        return path
+    found = matching(path)
+    if not found:
+        raise ParameterError(f"There is no file that {path} stands for.")
+    return found[0]
 
 
 def check_pair(model: Path, file: Path) -> PinvGCNClassifier | None:

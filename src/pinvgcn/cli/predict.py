@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from pinvgcn.scans import PredictRequest
+
+KEPT = "the same command goes on from what is done"
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -29,7 +33,7 @@ def predict(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", help="The classified copy; of several scans a folder for them.", show_default=False
+            "-o", "--out", help="The classified copy; of several files a folder for them.", show_default=False
         ),
     ],
     field: Annotated[
@@ -78,58 +82,46 @@ def predict(
     that of the whole; tables in chunks. A scan's copy has `confidence` and `outside` as that of
     `pinvgcn segment`; it must be in the coordinate system of the scan that the model knows.
     """
-    from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import loading
-    from pinvgcn.cli.model_and_file import check_pair, not_for
-    from pinvgcn.cli.scan_results import announce, print_plan
-    from pinvgcn.cli.several import predict_several, several
-    from pinvgcn.cli.table_parts import as_parts, predict_parts_if_table
-    from pinvgcn.cli.table_predict import predict_table_file
+    from pinvgcn.cli.launch import job
+    from pinvgcn.cli.model_and_file import check_pair, first_of, not_for
+    from pinvgcn.cli.table_parts import as_parts, predict_parts
+    from pinvgcn.cli.table_predict import TableRequest, predict_table_file
 
-    if as_parts(file) and predict_parts_if_table(
-        model,
-        file,
-        out=out,
-        probabilities=probabilities,
-        sets=sets,
-        force=force,
-        dry_run=dry_run,
-        as_json=as_json,
-        quiet=quiet,
-    ):
-        return
-    many = several(file)
+    many = as_parts(file)
     with loading():
+        from pinvgcn.cli.several import predict_several
         from pinvgcn.scans import PredictRequest
-        from pinvgcn.scans import predict as job
-        from pinvgcn.scans.cost import plan_predict
-        from pinvgcn.scans.files import expanded
-    table_model = check_pair(model, expanded(file)[0] if many else file[0])
-    if table_model is not None:
-        not_for("a table", {"--field": field, "--metres": metres, "--tile-points": tile_points})
-        predict_table_file(
-            table_model,
-            file[0],
-            out=out,
-            probabilities=probabilities,
-            sets=sets,
-            force=force,
-            dry_run=dry_run,
-            as_json=as_json,
-            quiet=quiet,
+    with job(kept=KEPT if many and not dry_run else "") as group:
+        fitted = check_pair(model, first_of(file))
+        if fitted is not None:
+            not_for("a table", {"--field": field, "--metres": metres, "--tile-points": tile_points})
+            asked = TableRequest(model, out, probabilities, sets, force, dry_run, as_json, quiet)
+            if many:
+                predict_parts(fitted, file, asked, group)
+            else:
+                predict_table_file(fitted, file[0], asked)
+            return
+        not_for("a scan", {"--probabilities": probabilities or None})
+        size = {} if tile_points is None else {"tile_points": tile_points}
+        request = PredictRequest(
+            model=model, scan=file[0], out=out, field=field, metres=metres, force=force, sets=sets, **size
         )
-        return
-    not_for("a scan", {"--probabilities": probabilities or None})
-    size = {} if tile_points is None else {"tile_points": tile_points}
-    request = PredictRequest(
-        model=model, scan=file[0], out=out, field=field, metres=metres, force=force, sets=sets, **size
-    )
-    if many:
-        predict_several(request, file, dry_run=dry_run, as_json=as_json, quiet=quiet)
-        return
+        if many:
+            predict_several(request, file, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        else:
+            _predict_scan(request, dry_run=dry_run, as_json=as_json, quiet=quiet)
+
+
+def _predict_scan(request: PredictRequest, *, dry_run: bool, as_json: bool, quiet: bool) -> None:
+    from pinvgcn.cli.bars import stages
+    from pinvgcn.cli.scan_results import announce, print_plan
+    from pinvgcn.scans import predict as work
+    from pinvgcn.scans.cost import plan_predict
+
     if dry_run:
         print_plan(plan_predict(request), as_json=as_json, quiet=quiet)
         return
     with stages(quiet=quiet) as tell:
-        result = job(request, tell)
+        result = work(request, tell)
     announce(result, as_json=as_json, quiet=quiet)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pinvgcn.cli.launch import job, launched
 
 if TYPE_CHECKING:
+    from pinvgcn.group import Group
     from pinvgcn.scans import PredictRequest, SegmentRequest
 
 
@@ -29,12 +31,12 @@ def segment_several(
 
 
 def predict_several(
-    request: PredictRequest, paths: Sequence[Path], *, dry_run: bool, as_json: bool, quiet: bool
+    request: PredictRequest, paths: Sequence[Path], *, group: Group, dry_run: bool, as_json: bool, quiet: bool
 ) -> None:
-    """``pinvgcn predict``"""
+    """``pinvgcn predict``, whose processes have met: they have looked at the model."""
     from pinvgcn.scans.many import predict_many
 
-    _run(predict_many, request, paths, dry_run=dry_run, as_json=as_json, quiet=quiet)
+    _run(predict_many, request, paths, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)
 
 
 def _run(
@@ -42,6 +44,7 @@ def _run(
     request: Any,
     paths: Sequence[Path],
     *,
+    group: Group | None = None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -52,7 +55,7 @@ def _run(
     from pinvgcn.scans.many import work_place
 
     kept = f"the same command goes on from what is in {work_place(paths, request.out)}"
-    with job(kept="" if dry_run else kept) as group:
+    with job(kept="" if dry_run else kept) if group is None else nullcontext(group) as group:
         silent = group.rank > 0  # the first rank speaks for all
         if dry_run:
             plan = plan_many(request, paths, group)

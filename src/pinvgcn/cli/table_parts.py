@@ -14,6 +14,9 @@ from pinvgcn.cli.launch import job, launched
 
 if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier
+    from pinvgcn.cli.table_predict import TableRequest
+    from pinvgcn.group import Group
+    from pinvgcn.io import TableSource
 
 KEPT = "parts that are written stay; the same command goes on with the others"
 
@@ -44,7 +47,7 @@ def classify_parts(
     force: bool,
 ) -> None:
     """The whole command; the first rank speaks for all."""
-    from pinvgcn.cli.classify import names_of, say_plan
+    from pinvgcn.cli.classify import check_something, names_of, say_plan
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.working import working
     from pinvgcn.errors import ParameterError
@@ -52,8 +55,9 @@ def classify_parts(
     from pinvgcn.io.unfinished import check_output
 
     started = time.perf_counter()
-    with job(kept=KEPT) as group:
+    with job(kept="" if dry_run else KEPT) as group:
         silent = quiet or group.rank > 0
+        check_something(out, save_model, report, dry_run=dry_run)
         _check_folder(out)
         if report is not None and not group.alone:
             raise ParameterError("--report shows all rows, which no rank has. Start it without torchrun.")
@@ -61,12 +65,12 @@ def classify_parts(
             for path in (save_model, report):
                 if path is not None:
                     check_output(path, force=force)
-        files = part_files(paths, group=group)
+        files = part_files(paths, out=out, group=group)
         with loading():
             from pinvgcn.experiments.tables import Request, classify_table, plan_table
             from pinvgcn.experiments.tables import save_model as save
             from pinvgcn.experiments.tables.classify import check_sets, new_columns, steps
-            from pinvgcn.experiments.tables.parts import fingerprint, prepare
+            from pinvgcn.experiments.tables.parts import done_before, fingerprint, prepare
             from pinvgcn.experiments.tables.report import write_report
             from pinvgcn.features.shared_tiles import share_out
         mine = share_out([path.stat().st_size for path in files], group.size)[group.rank]
@@ -76,12 +80,21 @@ def classify_parts(
             source.column(target)
             chosen, left = names_of(columns, source), names_of(exclude, source)
             done: set[str] = set()
-            if out is not None and not dry_run:
-                asked = [target, chosen, left, class_weight, probabilities, sets, seed]
+            if out is not None:
+                used = [None if names is None else sorted(set(names)) for names in (chosen, left)]
+                asked = [target, *used, class_weight, probabilities, sets, seed]
                 command = fingerprint({"classify": asked}, files)
-                done = prepare(out, files, command, force=force, group=group)
-            if out is not None and len(done) == len(files) and save_model is None and report is None:
-                _say_done(files, out, as_json=as_json, silent=silent)
+                look = done_before if dry_run else prepare
+                done = look(out, files, command, force=force, group=group)
+            if (
+                not dry_run
+                and out is not None
+                and len(done) == len(files)
+                and save_model is None
+                and report is None
+            ):
+                if group.rank == 0:
+                    _say_done(files, out, as_json=as_json, quiet=quiet)
                 return
 
             def read(rows: int) -> None:
@@ -119,127 +132,88 @@ def classify_parts(
         announce(result, {"Parts": out, "Model": save_model, "Report": report}, skipped, as_json, quiet)
 
 
-def predict_parts_if_table(
-    model: Path,
-    paths: Sequence[Path],
-    *,
-    out: Path,
-    probabilities: bool,
-    sets: float | None,
-    force: bool,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-) -> bool:
-    """Do the whole command if ``model`` is one that ``pinvgcn classify`` has saved; else say False."""
-    from pinvgcn.cli.console import loading
-    from pinvgcn.errors import PinvGCNError
-
-    with loading():
-        from pinvgcn import PinvGCNClassifier
-        from pinvgcn.experiments.tables import is_table_model
-    try:
-        fitted = PinvGCNClassifier.load(model)
-    except (PinvGCNError, OSError):
-        return False  # which is said where all ranks hear of it
-    if not is_table_model(fitted):
-        return False
-    if dry_run:
-        _say_cost(fitted, paths, as_json=as_json, quiet=quiet)
-    else:
-        _predict_parts(fitted, model, paths, out, probabilities, sets, force, as_json, quiet)
-    return True
-
-
-def _say_cost(fitted: PinvGCNClassifier, paths: Sequence[Path], *, as_json: bool, quiet: bool) -> None:
-    """What a prediction of parts would take."""
-    from pinvgcn.cli.console import out as stdout
-    from pinvgcn.experiments.tables.cost import Cost, cost_of_prediction
-    from pinvgcn.io import open_table
-    from pinvgcn.io.table_parts import part_files
-
-    assert fitted.about_ is not None
-    needed = [plan["name"] for plan in fitted.about_["recipe"]["plans"] if plan["kind"] != "left out"]
-    with job() as group:
-        files = part_files(paths, group=group)
-        if group.rank > 0:
-            return
-        costs = []
-        for path in files:
-            source = open_table(path)
-            for name in needed:
-                source.column(name)
-            costs.append(cost_of_prediction(source, len(needed)))
-        seconds = sum(cost.seconds for cost in costs) / group.size
-        cost = Cost(max(cost.memory for cost in costs), seconds)
-        if as_json:
-            told: dict[str, Any] = {"dry_run": True, "parts": len(files), "ranks": group.size}
-            told |= {"estimated_bytes": int(cost.memory), "estimated_seconds": round(seconds, 1)}
-            typer.echo(json.dumps(told, indent=1))
-        elif not quiet:
-            line = f"{len(files)} parts would take {cost} (roughly, on one core each). Nothing was written."
-            stdout().print(line, markup=False, soft_wrap=True)
-
-
-def _predict_parts(
-    fitted: PinvGCNClassifier,
-    model: Path,
-    paths: Sequence[Path],
-    out: Path,
-    probabilities: bool,
-    sets: float | None,
-    force: bool,
-    as_json: bool,
-    quiet: bool,
+def predict_parts(
+    fitted: PinvGCNClassifier, paths: Sequence[Path], asked: TableRequest, group: Group
 ) -> None:
+    """The whole command, by a model that ``pinvgcn classify`` has saved; the first rank speaks for all."""
     from pinvgcn.cli.table_predict import say_result
     from pinvgcn.cli.working import working
     from pinvgcn.experiments.tables import predict_table
-    from pinvgcn.experiments.tables.parts import fingerprint, prepare
-    from pinvgcn.experiments.tables.predict import merged
+    from pinvgcn.experiments.tables.parts import done_before, fingerprint, prepare
+    from pinvgcn.experiments.tables.predict import check_table, merged
     from pinvgcn.features.shared_tiles import share_out
+    from pinvgcn.group import together
+    from pinvgcn.io import open_table
     from pinvgcn.io.table_parts import part_files
 
-    started = time.perf_counter()
-    with job(kept=KEPT) as group:
-        silent = quiet or group.rank > 0
-        _check_folder(out)
-        files = part_files(paths, group=group)
-        command = fingerprint({"predict": [probabilities, sets]}, [model])
-        done = prepare(out, files, command, force=force, group=group)
-        left = [path for path in files if path.name not in done]
-        if not left:
-            _say_done(files, out, as_json=as_json, silent=silent)
-            return
-        mine = [left[k] for k in share_out([path.stat().st_size for path in left], group.size)[group.rank]]
-        results = []
-        with working(show=not silent) as tell:
-            for number, path in enumerate(mine):
+    started, out = time.perf_counter(), asked.out
+    wanted: dict[str, Any] = {"probabilities": asked.probabilities, "sets": asked.sets}
+    _check_folder(out)
+    files = part_files(paths, out=out, group=group)
+    command = fingerprint({"predict": wanted}, [asked.model])
+    done = done_before(out, files, command, force=asked.force, group=group)
+    left = [path for path in files if path.name not in done]
+    mine = [left[k] for k in share_out([path.stat().st_size for path in left], group.size)[group.rank]]
+    with together(group):
+        sources = [open_table(path) for path in mine]
+        for source in sources:
+            check_table(fitted, source, **wanted)
+    if asked.dry_run:
+        _say_cost(fitted, sources, asked, group, {"parts": len(files), "parts_done_before": len(done)})
+        return
+    prepare(out, files, command, force=asked.force, group=group)
+    if not left:
+        if group.rank == 0:
+            _say_done(files, out, as_json=asked.as_json, quiet=asked.quiet)
+        return
+    results = []
+    with working(show=group.rank == 0 and not asked.quiet) as tell:
+        for number, source in enumerate(sources):
+            name = source.path.name
 
-                def progress(rows: int, share: float | None, at: int = number, name: str = path.name) -> None:
-                    tell(f"{name}: {rows:,} rows", share=(at + (share or 0.0)) / len(mine))
+            def progress(rows: int, share: float | None, at: int = number, name: str = name) -> None:
+                tell(f"{name}: {rows:,} rows", share=(at + (share or 0.0)) / len(sources))
 
-                results.append(
-                    predict_table(
-                        fitted,
-                        path,
-                        out / path.name,
-                        probabilities=probabilities,
-                        sets=sets,
-                        progress=progress,
-                    ).as_dict()
-                )
-        everywhere = [one for part in group.values(results) for one in part]
-        if silent:
-            return
-        result = merged(everywhere, seconds=time.perf_counter() - started)
-        parts = {"parts": len(files), "parts_done_before": len(done), "ranks": group.size}
-        if as_json:
-            told = {**result.as_dict(), **parts, "output": str(out)}
-            typer.echo(json.dumps(told, indent=1, allow_nan=False))
-        else:
-            say_result(result, out)
-            _say_parts(len(files), len(done))
+            results.append(predict_table(fitted, source, out / name, progress=progress, **wanted).as_dict())
+    everywhere = [one for part in group.values(results) for one in part]
+    if group.rank > 0:
+        return
+    result = merged(everywhere, seconds=time.perf_counter() - started)
+    parts = {"parts": len(files), "parts_done_before": len(done), "ranks": group.size}
+    if asked.as_json:
+        told = {**result.as_dict(), **parts, "output": str(out)}
+        typer.echo(json.dumps(told, indent=1, allow_nan=False))
+    elif not asked.quiet:
+        say_result(result, out)
+        _say_parts(len(files), len(done))
+
+
+def _say_cost(
+    fitted: PinvGCNClassifier,
+    sources: Sequence[TableSource],
+    asked: TableRequest,
+    group: Group,
+    parts: dict[str, int],
+) -> None:
+    """What a prediction of these parts of this rank, and of those of others, would take."""
+    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.experiments.tables.cost import Cost, cost_of_prediction
+
+    assert fitted.about_ is not None
+    needed = sum(plan["kind"] != "left out" for plan in fitted.about_["recipe"]["plans"])
+    costs = [cost_of_prediction(source, needed) for source in sources]
+    memory = group.largest(max((cost.memory for cost in costs), default=0.0))
+    seconds = group.largest(sum((cost.seconds for cost in costs), 0.0))  # ranks do not wait for each other
+    if group.rank > 0:
+        return
+    if asked.as_json:
+        told: dict[str, Any] = {"dry_run": True, **parts, "ranks": group.size}
+        told |= {"estimated_bytes": int(memory), "estimated_seconds": round(seconds, 1)}
+        typer.echo(json.dumps(told, indent=1))
+    elif not asked.quiet:
+        left = parts["parts"] - parts["parts_done_before"]
+        line = f"{left} parts would take {Cost(memory, seconds)} (roughly, on one core each)."
+        stdout().print(f"{line} Nothing was written.", markup=False, soft_wrap=True)
 
 
 def _name(paths: Sequence[Path]) -> str:
@@ -254,15 +228,13 @@ def _check_folder(out: Path | None) -> None:
         raise ParameterError(f"The copies of parts go into a folder. Got {str(out)!r}; name a folder.")
 
 
-def _say_done(files: Sequence[Path], out: Path, *, as_json: bool, silent: bool) -> None:
+def _say_done(files: Sequence[Path], out: Path, *, as_json: bool, quiet: bool) -> None:
     from pinvgcn.cli.console import out as stdout
 
-    if silent:
-        return
     if as_json:
         told: dict[str, Any] = {"parts": len(files), "parts_done_before": len(files), "output": str(out)}
         typer.echo(json.dumps(told, indent=1))
-    else:
+    elif not quiet:
         line = f"All {len(files)} parts are done, in {out}; --force starts over."
         stdout().print(line, markup=False, soft_wrap=True)
 

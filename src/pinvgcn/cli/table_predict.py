@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,42 +16,44 @@ if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier
 
 
-def predict_table_file(
-    fitted: PinvGCNClassifier,
-    table: Path,
-    *,
-    out: Path,
-    probabilities: bool = False,
-    sets: float | None = None,
-    force: bool = False,
-    dry_run: bool = False,
-    as_json: bool = False,
-    quiet: bool = False,
-) -> None:
+@dataclass(frozen=True)
+class TableRequest:
+    """What is asked for beside the table itself."""
+
+    model: Path
+    out: Path
+    probabilities: bool
+    sets: float | None
+    force: bool
+    dry_run: bool
+    as_json: bool
+    quiet: bool
+
+
+def predict_table_file(fitted: PinvGCNClassifier, table: Path, asked: TableRequest) -> None:
     """The whole command, for a model that ``pinvgcn classify`` has saved."""
     from pinvgcn.cli.working import working
     from pinvgcn.experiments.tables import predict_table
     from pinvgcn.experiments.tables.predict import check_prediction
     from pinvgcn.io import open_table
 
-    source = open_table(table)
-    check_prediction(fitted, source, out, force=force, probabilities=probabilities, sets=sets)
-    if dry_run:
-        _say_plan(fitted, source, as_json=as_json, quiet=quiet)
+    source, out = open_table(table), asked.out
+    wanted: dict[str, Any] = {"probabilities": asked.probabilities, "sets": asked.sets, "force": asked.force}
+    check_prediction(fitted, source, out, **wanted)
+    if asked.dry_run:
+        _say_plan(fitted, source, as_json=asked.as_json, quiet=asked.quiet)
         return
     started = time.perf_counter()
-    with working(show=not quiet) as tell:
+    with working(show=not asked.quiet) as tell:
 
         def progress(rows: int, share: float | None) -> None:
             speed = rows / max(time.perf_counter() - started, 1e-9)
             tell(f"{rows:,} rows, {speed:,.0f} a second", share=share)
 
-        result = predict_table(
-            fitted, source, out, force=force, probabilities=probabilities, sets=sets, progress=progress
-        )
-    if as_json:
+        result = predict_table(fitted, source, out, progress=progress, **wanted)
+    if asked.as_json:
         typer.echo(json.dumps({**result.as_dict(), "output": str(out)}, indent=1, allow_nan=False))
-    elif not quiet:
+    elif not asked.quiet:
         say_result(result, out)
 
 

@@ -115,8 +115,8 @@ def _of_pool(parts: Sequence[pd.Series], start: int, total: int, group: Group) -
 def _everywhere(each: Sequence[ColumnCounts], group: Group) -> ColumnCounts:
     if group.alone:
         return ColumnCounts.merged(each)
-    told = [state for states in group.values([one.state() for one in each]) for state in states]
-    return ColumnCounts.merged([ColumnCounts.from_state(state) for state in told])
+    own = ColumnCounts.merged(each)
+    return ColumnCounts.merged([ColumnCounts.from_state(state) for state in group.values(own.state())])
 
 
 def _useless(values: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_choice, check_positive
-from pinvgcn.errors import GraphError
+from pinvgcn.errors import GraphError, PeerError
 from pinvgcn.graphs.base import (
     Graph,
     as_numbers,
@@ -239,7 +239,9 @@ class Hypergraph(Graph):
         """The eigenpairs that the first rank finds: the same bits on all, whatever machines they run on."""
         if self.group.alone:
             return solve()
-        found = self.group.first(np.vstack(solve()) if self.group.rank == 0 else np.empty(0))
+        with together(self.group):
+            mine = np.vstack(solve()) if self.group.rank == 0 else np.empty(0)
+        found = self.group.first(mine)
         return found[0], found[1:]
 
     def _iterated(
@@ -254,11 +256,21 @@ class Hypergraph(Graph):
             return iterate(product)
 
         def summed(block: np.ndarray) -> np.ndarray:
-            total: np.ndarray = group.sum(product(group.first(block)))
-            return total
+            part: np.ndarray = np.zeros_like(group.first(block))
+            try:
+                part = product(block)
+            finally:  # the others wait for the sum, whatever happens
+                part = group.sum(part)
+            return part
 
         def solve() -> tuple[np.ndarray, np.ndarray]:
-            found = iterate(summed)
+            try:
+                found = iterate(summed)
+            except PeerError:
+                raise
+            except BaseException:
+                group.first(np.empty((0, 0)))
+                raise
             group.first(np.empty((0, 0)))
             return found
 

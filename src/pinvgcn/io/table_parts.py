@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
@@ -11,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from pinvgcn.errors import ColumnError, ParameterError, TableFileError
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
+from pinvgcn.io.patterns import by_name, is_pattern, matching
 from pinvgcn.io.tables import ROWS, TableSource, TableWriter, open_table
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -19,32 +19,41 @@ ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".tx
 
 def in_parts(paths: Sequence[Path]) -> bool:
     """Whether these names stand for a table in parts: several files, a pattern or a folder."""
-    return len(paths) > 1 or paths[0].is_dir() or _is_pattern(paths[0])
+    return len(paths) > 1 or paths[0].is_dir() or is_pattern(paths[0])
 
 
-def part_files(paths: Sequence[Path], *, group: Group = ALONE) -> list[Path]:
-    """The files that names, patterns and folders stand for, by their names; as the first rank sees them."""
-    told = group.values([str(path) for path in _files(paths)] if group.rank == 0 else None)[0]
-    return [Path(name) for name in told]
+def part_files(paths: Sequence[Path], *, out: Path | None = None, group: Group = ALONE) -> list[Path]:
+    """The files that names, patterns and folders stand for, by their names; as the first rank sees them.
+
+    What is in ``out`` are copies, which ``parts/**/*.csv`` finds, too, when a command is started again.
+    """
+    with together(group):
+        mine = [str(path) for path in _files(paths, out)] if group.rank == 0 else None
+    return [Path(name) for name in group.values(mine)[0]]
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
+    """Those that are tables by their names."""
+    return sorted((path for path in folder.iterdir() if path.name.lower().endswith(ENDINGS)), key=by_name)
+
+
+def _files(paths: Sequence[Path], out: Path | None) -> list[Path]:
     found: list[Path] = []
     for path in paths:
-        matching = [path]
-        if path.is_dir():
-            matching = [file for file in path.iterdir() if file.name.lower().endswith(ENDINGS)]
-        elif _is_pattern(path):
-            matching = [file for file in map(Path, glob.glob(str(path), recursive=True)) if file.is_file()]
+        files = [path]
+        if path.is_dir() or is_pattern(path):
+            files = files_in(path) if path.is_dir() else matching(path)
+            # where all are in it, it is refused, with its own words
+            files = [file for file in files if out is None or not _is_in(file, out)] or files
         # what another run is writing, or has left, is no part
-        matching = [file for file in matching if not file.name.startswith(".")]
-        if not matching:
+        files = [file for file in files if not file.name.startswith(".")]
+        if not files:
             raise TableFileError(f"There is no table that {path} stands for.")
-        absent = next((file for file in matching if not file.exists()), None)
+        absent = next((file for file in files if not file.exists()), None)
         if absent is not None:
             open_table(absent)  # says what may have been meant
-        found += matching
-    found.sort(key=lambda path: (path.name, str(path)))
+        found += files
+    found.sort(key=by_name)
     for one, other in pairwise(found):
         if one.name == other.name:
             raise ParameterError(
@@ -53,8 +62,8 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _is_pattern(path: Path) -> bool:
-    return glob.has_magic(str(path)) and not path.exists()
+def _is_in(file: Path, folder: Path) -> bool:
+    return file.resolve().is_relative_to(folder.resolve())
 
 
 class TableParts(TableSource):

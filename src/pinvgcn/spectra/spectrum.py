@@ -107,7 +107,7 @@ class Spectrum:
 
     @property
     def orthogonality(self) -> float:
-        """The largest entry of VᵀV − I."""
+        """The largest entry of VᵀV − I. Where ranks share out the nodes, all must ask for it together."""
         gram = self.group.sum(self.basis.T @ self.basis)
         return float(np.abs(gram - np.eye(len(gram))).max(initial=0))
 

@@ -14,14 +14,14 @@ import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, simple_methods
+from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
 from pinvgcn.runs import SharedRows, stopped_by_interrupts
 from pinvgcn.set_columns import SetSizes, as_words, check_words
-from pinvgcn.sets import check_coverage
+from pinvgcn.sets import check_counts
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is
@@ -149,8 +149,8 @@ def classify_table(
     seconds = {stage: float(fitted.timings_[stage]) for stage in ("graph", "spectrum", "training")}
     names = np.array(plan.target.classes, dtype=object)
     trained = time.perf_counter()
-    labelled = np.flatnonzero(codes != UNLABELLED)
-    start = group.offset(len(labelled))[0]
+    labelled = sampled(codes, len(names), group=group)
+    start, asked = group.offset(len(labelled))
 
     def ours(labels: np.ndarray, seed: int) -> np.ndarray:
         mine = np.full(len(codes), UNLABELLED)
@@ -164,6 +164,7 @@ def classify_table(
         group.rows(codes[labelled]),
         len(names),
         {OURS: ours, **simple_methods(plan.frame.iloc[labelled], request.class_weight, group=group)},
+        labelled=plan.labelled,
         random_state=request.random_state,
         progress=progress,
     )
@@ -195,6 +196,9 @@ def classify_table(
             f"{best.name.lower()} found more of the held-out labels than {OURS}: "
             f"{100 * best.accuracy:.1f} % against {100 * heldout.ours.accuracy:.1f} %"
         )
+    usable = group.sum(int((codes != UNLABELLED).sum()))
+    if heldout is not None and asked < usable:
+        notes.append(f"how well each method works was estimated with {asked:,} of the {usable:,} labels")
     if heldout is None:
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started
@@ -208,8 +212,8 @@ def check_sets(plan: TablePlan, coverage: float | None) -> None:
     if coverage is not None:
         check_words(plan.target.classes)
         codes = plan.codes[plan.known]
-        labelled = plan.group.rows(codes[codes != UNLABELLED])
-        check_coverage(coverage, labelled, plan.target.classes)
+        own = np.bincount(codes[codes != UNLABELLED], minlength=len(plan.target.classes))
+        check_counts(coverage, plan.group.sum(own), plan.target.classes)
 
 
 def save_model(result: Classified, path: str | Path, *, force: bool = False) -> None:

@@ -16,9 +16,11 @@ import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.group import ALONE, Group
+from pinvgcn.pool import in_pool
 
 FOLDS = 5
-ALL_FOLDS = 20_000  # labelled rows, beyond which one fold says enough
+ALL_FOLDS = 20_000  # labelled rows, beyond which one fold of about so many says enough
+FEW = 10  # labels of a class, which are not thinned out
 RESAMPLES = 500
 Z = 1.96  # of a 95 % interval
 Answerer = Callable[[np.ndarray, int], np.ndarray]  # labels with -1 where hidden, seed -> codes (n,)
@@ -123,16 +125,34 @@ def folds_of(labelled: int) -> tuple[int, int]:
     return folds, 1 if labelled > ALL_FOLDS else folds
 
 
+def sampled(codes: np.ndarray, classes: int, *, group: Group = ALONE) -> np.ndarray:
+    """Which of this rank's rows (n,) with a label take part in the estimate: about 20,000 of those of all
+    ranks, class by class and by their places alone."""
+    own = np.bincount(codes[codes != UNLABELLED], minlength=classes)
+    everywhere = np.stack(group.parts(own))
+    before, counts = everywhere[: group.rank].sum(axis=0), everywhere.sum(axis=0)
+    share = ALL_FOLDS / max(int(counts.sum()), 1)
+    rows = [np.empty(0, dtype=np.int64)]
+    for code in range(classes):
+        most = max(FEW, int(np.ceil(share * counts[code])))
+        chosen = in_pool(int(before[code]), int(own[code]), int(counts[code]), most=most)
+        rows.append(np.flatnonzero(codes == code)[chosen])
+    return np.sort(np.concatenate(rows))
+
+
 def held_out(
     codes: np.ndarray,
     classes: int,
     methods: dict[str, Answerer],
     *,
+    labelled: int = 0,
     random_state: int = 0,
     progress: Callable[[str], None] = lambda line: None,
 ) -> HeldOut | None:
-    """Each method on each fold; None where no class has two labels."""
+    """Each method on each fold, on one where ``labelled``, all labels that there are, are many; None where
+    no class has two labels."""
     folds, predicted = fold_count(codes)
+    predicted = 1 if labelled > ALL_FOLDS else predicted
     fold = deal(codes, folds, random_state)
     asked = [f for f in range(folds) if (fold == f).any()][:predicted]
     if not asked:

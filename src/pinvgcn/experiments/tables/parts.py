@@ -8,46 +8,79 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pinvgcn import __version__
 from pinvgcn.errors import ParameterError
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.io.unfinished import unfinished
 
 NOTE = ".pinvgcn.json"
 
 
 def fingerprint(command: dict[str, Any], files: Sequence[Path]) -> str:
-    """Of what is asked for, and of the names, sizes and times of files on which every part depends."""
-    text = json.dumps([command, [stamp(path) for path in files]], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Of what is asked for, of the files on which every part depends, and of the version that answers."""
+    asked = [__version__, command, [stamp(path) for path in files]]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def stamp(path: Path) -> list[Any]:
-    """By which it is seen that a file is another one."""
+    """By which it is seen that a file is another one: where it is, its size and its time."""
     state = path.stat()
-    return [path.name, state.st_size, state.st_mtime_ns]
+    return [str(path.resolve()), state.st_size, state.st_mtime_ns]
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """What is there before a command begins."""
+
+    done: set[str]
+    stale: set[str]  # copies that are to be made again
+    before: dict[str, Any]  # what the note says of parts that the same command has made
+
+
+def done_before(
+    folder: Path, files: Sequence[Path], command: str, *, force: bool = False, group: Group = ALONE
+) -> set[str]:
+    """The names of the parts that are done; what ``prepare`` would refuse is refused. Nothing is written.
+
+    The first rank looks, and tells the others: on several hosts they must not disagree.
+    """
+    return _of_first(lambda: _look(folder, files, command, force).done, group)
 
 
 def prepare(
     folder: Path, files: Sequence[Path], command: str, *, force: bool = False, group: Group = ALONE
 ) -> set[str]:
-    """Make the folder and its note; the names of the parts that are done. ``force`` starts over.
+    """The same, and the folder and its note are made; with ``force`` without what was there."""
 
-    The first rank does, and tells the others: on several hosts they must not disagree.
-    """
-    told = group.values(sorted(_prepare(folder, files, command, force)) if group.rank == 0 else None)
-    return set(told[0])
+    def made() -> set[str]:
+        found = _look(folder, files, command, force)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in found.stale:  # or it would count as done when this run has been interrupted
+            (folder / name).unlink()
+        parts = {**found.before, **{path.name: stamp(path) for path in files}}
+        with unfinished(folder / NOTE) as temporary:
+            temporary.write_text(json.dumps({"command": command, "parts": parts}, indent=1))
+        return found.done
+
+    return _of_first(made, group)
 
 
-def _prepare(folder: Path, files: Sequence[Path], command: str, force: bool) -> set[str]:
+def _of_first(look: Callable[[], set[str]], group: Group) -> set[str]:
+    with together(group):
+        names = sorted(look()) if group.rank == 0 else None
+    return set(group.values(names)[0])
+
+
+def _look(folder: Path, files: Sequence[Path], command: str, force: bool) -> _Folder:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"Parts go into a folder. Got the file {str(folder)!r}; choose another name.")
     if any(path.resolve().parent == folder.resolve() for path in files):
         raise ParameterError(f"The copies must not replace the parts. Got their own folder {str(folder)!r}.")
-    folder.mkdir(parents=True, exist_ok=True)
     note, now = _noted(folder / NOTE), {path.name: stamp(path) for path in files}
     there = {path.name for path in files if (folder / path.name).exists()}
     same = note.get("command") == command and not force
@@ -58,11 +91,7 @@ def _prepare(folder: Path, files: Sequence[Path], command: str, force: bool) -> 
             f"{folder / min(there - done)} is already there, from another command or another file. Choose "
             "another folder, or pass --force to start over."
         )
-    for name in there - done:  # or it would count as done when this run has been interrupted
-        (folder / name).unlink()
-    with unfinished(folder / NOTE) as temporary:
-        temporary.write_text(json.dumps({"command": command, "parts": {**before, **now}}, indent=1))
-    return done
+    return _Folder(done, there - done, before)
 
 
 def _noted(path: Path) -> dict[str, Any]:

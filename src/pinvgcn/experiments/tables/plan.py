@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +36,6 @@ class TablePlan:
     frame: pd.DataFrame  # the columns of the recipe, of the rows that take part
     distinct: int  # rows that differ, of those of all ranks
     hyperedges: int
-    unread: dict[str, int]
     rows: int  # of all ranks
     class_counts: np.ndarray  # (m,) labelled rows of each class
     without: int  # rows that take no part
@@ -99,11 +97,8 @@ def plan_table(
     recipe = ColumnRecipe.learn(
         others, columns=columns, exclude=exclude, separator=source.separator, group=group
     )
-    applied = [recipe.apply(table) for table in others]
-    unread: Counter[str] = Counter()
-    for one in applied:
-        unread.update(one.unread)
-    frame = joined([one.frame for one in applied]) if applied else _no_rows(recipe)
+    applied = [recipe.apply(table).frame for table in others]
+    frame = joined(applied) if applied else _no_rows(recipe)
     known, distinct, hyperedges = _known_rows(frame, group)
     here = group.sum(np.bincount(codes[known & (codes != UNLABELLED)], minlength=len(goal.classes)))
     if not here.all():
@@ -122,7 +117,6 @@ def plan_table(
         frame[known],
         distinct,
         hyperedges,
-        dict(unread),
         group.sum(len(codes)),
         counts,
         group.sum(int((~known).sum())),

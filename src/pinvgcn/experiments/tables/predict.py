@@ -163,11 +163,19 @@ def check_prediction(
     sets: float | None,
 ) -> tuple[Target, ColumnRecipe, list[str]]:
     """The target, the columns and the names of the new ones; all that can be refused before the work is."""
+    found = check_table(model, source, probabilities=probabilities, sets=sets)
+    source.check_copy(out, force=force)
+    return found
+
+
+def check_table(
+    model: PinvGCNClassifier, source: TableSource, *, probabilities: bool, sets: float | None
+) -> tuple[Target, ColumnRecipe, list[str]]:
+    """The same, wherever the copy goes."""
     target, recipe = _described(model)
     for plan in recipe.used:
         source.column(plan.name)
     names = new_columns(target.name, target.classes, probabilities, sets=sets is not None)
-    source.check_copy(out, force=force)
     source.check_new(names)
     if sets is not None:
         check_words(target.classes)
