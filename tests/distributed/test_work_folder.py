@@ -18,11 +18,11 @@ from pinvgcn.errors import InputError, LabelError, ParameterError, PinvGCNError,
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.shared_tiles import shared_tiles
 from pinvgcn.features.tiles import Piece
-from pinvgcn.group import ALONE
+from pinvgcn.group import ALONE, Group
 from pinvgcn.io.unfinished import remove_leftovers, unfinished
 from pinvgcn.scans import SegmentRequest, segment
 from pinvgcn.scans.cost_of_many import plan_many
-from pinvgcn.scans.files import expanded
+from pinvgcn.scans.files import Files, expanded
 from pinvgcn.scans.held import held
 from pinvgcn.scans.many import segment_many
 
@@ -223,3 +223,55 @@ def test_what_cannot_be_written_is_named_by_its_kind(tmp_path):
     refused = pytest.raises(ScanFileError, match="could not be written")
     with refused, unfinished(place, error=ScanFileError) as path:
         path.write_text("")
+
+
+def refused_on_ranks(process_group, folder, out, others):
+    group = Group.of(process_group)
+    try:
+        segment_many(request(folder, out, **others), [folder / "*.la?"], group=group)
+    except PinvGCNError as error:
+        return type(error).__name__, str(error)
+    return None
+
+
+def test_all_ranks_name_one_cause(streets, ranks, tmp_path):
+    """A column that one rank's file alone cannot hold; classes that are too many only on both ranks together;
+    and a folder that another job has."""
+    folder = tmp_path / "tiles"
+    folder.mkdir()
+    for number, name in enumerate(NAMES[:2]):
+        las = laspy.read(streets / NAMES[1])
+        if number:
+            las = laspy.convert(las, point_format_id=1, file_version="1.2")
+        las.classification[:] = 1
+        las.write(folder / name)
+    rows = [f"{name},{at},{2 if at % 2 else 40}" for name in NAMES[:2] for at in range(20)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["file,index,label", *rows]))
+    out, asked = tmp_path / "copies", {"labels": str(labels)}
+    first, second = ranks.run(2, refused_on_ranks, folder, out, asked, double=False)
+    assert first == second
+    assert first[0] == "ScanFileError"
+    assert first[1].startswith("Rank 1: ")
+    assert "holds classes 0 to 31. Got class 40" in first[1]
+    rows = [f"{name},{at},{at + 200 * (name == NAMES[1])}" for name in NAMES[:2] for at in range(200)]
+    labels.write_text("\n".join(["file,index,label", *rows]))
+    first, second = ranks.run(2, refused_on_ranks, folder, out, asked, double=False)
+    assert first == second
+    assert "must hold classes, 256 at most. Got more" in first[1]
+    assert not out.exists()
+    with held(out / WORK):
+        found = ranks.run(2, refused_on_ranks, folder, out, {}, double=False)
+    assert {kind for kind, _ in found} == {"ParameterError"}
+    assert all("Another job is at work in" in message for _, message in found)
+
+
+def files_on_ranks(process_group, folder, seen):
+    """The second rank sees one file less, as over a network."""
+    group = Group.of(process_group)
+    return [path.name for path in Files.of([folder / seen[group.rank]], group).paths]
+
+
+def test_ranks_read_one_list_of_files(streets, ranks):
+    first, second = ranks.run(2, files_on_ranks, streets, ("*.la?", "[abc].la?"), double=False)
+    assert first == second == list(NAMES)
