@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ from street_files import TORCHRUN, environment, read_copies, said, write_streets
 from pinvgcn.cli import main
 
 HOSTS = ("10.213.77.1", "10.213.77.2")
-PORT = 29_613
 SOON = 60.0  # seconds in which a job must have ended, on all hosts
 
 
@@ -54,11 +54,18 @@ def hosts() -> Iterator[list[str]]:
             subprocess.run(["ip", *words], check=False, capture_output=True)
 
 
-def start(host: str, number: int, *arguments: object) -> subprocess.Popen[str]:
+def free_port() -> int:
+    """One that nothing listens at; namespaces have their own, so that almost any is."""
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return int(one.getsockname()[1])
+
+
+def start(host: str, number: int, port: int, *arguments: object) -> subprocess.Popen[str]:
     """torchrun on one host, as its user would type it there."""
     options = [
         "--nnodes=2", f"--node-rank={number}", "--nproc-per-node=1",
-        f"--master-addr={HOSTS[0]}", f"--master-port={PORT}",
+        f"--master-addr={HOSTS[0]}", f"--master-port={port}",
     ]  # fmt: skip
     return subprocess.Popen(
         ["ip", "netns", "exec", host, *TORCHRUN, *options, "-m", "pinvgcn", *map(str, arguments)],
@@ -83,10 +90,14 @@ def test_two_hosts(tmp_path):
     common = ["segment", tmp_path / "tiles" / "*.la?", "--labels", "classification"]
     work = tmp_path / "copies" / ".pinvgcn-work"
     with hosts() as names:
-        jobs = [start(name, at, *common, "-o", tmp_path / "copies") for at, name in enumerate(names)]
+        ports = free_port(), free_port()
+        again = [*common, "-o", tmp_path / "copies"]
+        jobs = [start(name, at, ports[0], *again) for at, name in enumerate(names)]
         try:
+            deadline = time.monotonic() + 200
             while not (work / "tiles.json").exists():
                 assert all(job.poll() is None for job in jobs)
+                assert time.monotonic() < deadline
                 time.sleep(0.02)
             (victim,) = Path(f"/proc/{jobs[1].pid}/task/{jobs[1].pid}/children").read_text().split()
             os.kill(int(victim), signal.SIGKILL)
@@ -98,7 +109,7 @@ def test_two_hosts(tmp_path):
             assert len(lines) == 1
             assert lines[0].startswith("pinvgcn: rank 1: ended without a message")
 
-            jobs = [start(name, at, *common, "-o", tmp_path / "copies") for at, name in enumerate(names)]
+            jobs = [start(name, at, ports[1], *again) for at, name in enumerate(names)]
             ended = [job.communicate(timeout=280) for job in jobs]
             assert [job.returncode for job in jobs] == [0, 0], ended
         finally:

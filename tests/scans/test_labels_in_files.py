@@ -8,7 +8,7 @@ import pytest
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.scans import SegmentRequest, segment
 from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.thinning import thinned
+from pinvgcn.scans.thinning import Drawn
 
 
 def test_cells_are_taken_as_they_are(tmp_path) -> None:
@@ -22,8 +22,8 @@ def test_cells_are_taken_as_they_are(tmp_path) -> None:
 
 def test_more_labels_than_points_to_fit() -> None:
     codes = np.concatenate([np.repeat([0, 1, 2], 600), np.full(5_000, -1)])
-    rows = thinned(codes, 1_000, random_state=0)
-    assert set(codes[rows]) >= {0, 1, 2}
+    drawn = Drawn.of(np.full(3, 600), 5_000, 1_000)(np.arange(len(codes)), codes)
+    assert set(codes[drawn]) >= {0, 1, 2}
 
 
 def test_files_must_differ(tmp_path) -> None:

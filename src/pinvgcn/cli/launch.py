@@ -2,7 +2,8 @@
 
 Each rank watches the one before it, over a connection of its own: when that closes, the rank has died, which
 is noticed at once, in the middle of a computation too, and passed on around the ring. Whoever is first to
-know a cause says it, in one line; all others end without a word.
+know a cause says it, in one line; all others end without a word. The connections send nothing while they are
+idle: a host that vanishes without closing them is not noticed.
 
 ====  ==========================================================
    2  this rank could not go on, and has said why
@@ -43,7 +44,7 @@ WAY_OUT = 20.0  # seconds in which a rank may clean up
 SHORTLY = timedelta(seconds=5)
 LINGER = 3.0  # seconds in which torchrun notices who has failed first
 DONE, FAULT = 1, 2  # what a rank tells the next one
-KILLED = "ended without a message: it was killed, perhaps for want of memory, or its host is gone"
+KILLED = "ended without a message: it was killed, perhaps for want of memory, or its connection was closed"
 PEER, MISTAKE, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 1, 2, 130, 143
 
 

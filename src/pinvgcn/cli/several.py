@@ -51,14 +51,15 @@ def _run(
 ) -> None:
     from pinvgcn.cli.bars import stages
     from pinvgcn.cli.scan_results import announce, print_plan
+    from pinvgcn.scans.asked import work_place
     from pinvgcn.scans.cost_of_many import plan_many
-    from pinvgcn.scans.many import work_place
 
     kept = f"the same command goes on from what is in {work_place(paths, request.out)}"
     with job(kept="" if dry_run else kept) if group is None else nullcontext(group) as group:
         silent = group.rank > 0  # the first rank speaks for all
         if dry_run:
-            plan = plan_many(request, paths, group)
+            with stages(quiet=quiet or silent) as tell:
+                plan = plan_many(request, paths, group, tell)
             if not silent:
                 print_plan(plan, as_json=as_json, quiet=quiet)
             return

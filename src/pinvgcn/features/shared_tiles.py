@@ -8,6 +8,7 @@ the cloud.
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pinvgcn.errors import ScanFileError
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.tiles import SIZE, Piece, Tiles
 from pinvgcn.group import Group
@@ -42,9 +44,10 @@ def shared_tiles(
     size: int = SIZE,
 ) -> Tiles:
     """Sort this process's ``pieces`` of a cloud into the tiles of all."""
-    parts = folder / f"part-{group.rank}"
-    parts.mkdir()
-    own = Tiles(parts, columns, size, [0] * cut.parts)
+    token = group.values(secrets.token_hex(4))[0]  # of no other start of this job
+    parts = [folder / f"part-{token}-{rank}" for rank in range(group.size)]
+    parts[group.rank].mkdir()
+    own = Tiles(parts[group.rank], columns, size, [0] * cut.parts)
     own.low, own.high = np.full((cut.parts, 3), np.inf), np.full((cut.parts, 3), -np.inf)
     for piece in pieces:
         own._add(piece, cut(piece.points[:, :2]))
@@ -55,24 +58,28 @@ def shared_tiles(
     group.wait()
     numbers = np.flatnonzero(there)
     for tile in share_out(tiles.counts, group.size)[group.rank]:
-        _join(
-            [folder / f"part-{rank}" / f"points-{numbers[tile]}" for rank in range(group.size)], tiles, tile
-        )
+        _join([part / f"points-{numbers[tile]}" for part in parts], tiles, tile)
     group.wait()
     if group.rank == 0:
-        for rank in range(group.size):
-            shutil.rmtree(folder / f"part-{rank}")
+        for part in parts:
+            shutil.rmtree(part)
         _save(tiles)
     group.wait()
     return tiles
 
 
 def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
-    with unfinished(tiles._path("points", tile)) as path, path.open("wb") as whole:
+    with unfinished(tiles._path("points", tile), error=ScanFileError) as path, path.open("wb") as whole:
         for part in parts:
             if part.exists():
                 with part.open("rb") as file:
                     shutil.copyfileobj(file, whole, 2**24)
+        points, rest = divmod(whole.tell(), tiles._record.itemsize)
+        if rest or points != tiles.counts[tile]:
+            raise ScanFileError(
+                f"{path.parent} must hold {tiles.counts[tile]:,} points of tile {tile}. Got {points:,}: it "
+                "was changed meanwhile. Start the command again."
+            )
 
 
 def _save(tiles: Tiles) -> None:
@@ -84,7 +91,7 @@ def _save(tiles: Tiles) -> None:
         "low": tiles.low.tolist(),
         "high": tiles.high.tolist(),
     }
-    with unfinished(tiles.folder / FILE) as path:
+    with unfinished(tiles.folder / FILE, error=ScanFileError) as path:
         path.write_text(json.dumps(said))
 
 

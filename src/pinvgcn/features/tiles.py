@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pinvgcn.errors import ScanFileError
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.neighbours import TIE
 from pinvgcn.group import ALONE, Group
@@ -94,7 +95,8 @@ class Tiles:
 
     def keep(self, name: str, tile: int, values: np.ndarray) -> None:
         """Write values (k, v) of the points of a tile, for those around it to see."""
-        with unfinished(Path(f"{self._path(name, tile)}.npy")) as path, path.open("wb") as file:
+        place = Path(f"{self._path(name, tile)}.npy")
+        with unfinished(place, error=ScanFileError) as path, path.open("wb") as file:
             np.save(file, values)
 
     def kept(self, name: str, tile: int) -> np.ndarray:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pinvgcn.errors import ParameterError, TableFileError
+from pinvgcn.errors import ParameterError, PinvGCNError, TableFileError
 
 
 def check_output(path: str | Path, *, force: bool = False) -> Path:
@@ -26,17 +27,29 @@ def check_output(path: str | Path, *, force: bool = False) -> Path:
 
 
 @contextmanager
-def unfinished(path: str | Path) -> Iterator[Path]:
-    """A temporary name beside ``path``, moved there at the end; after an error or Ctrl-C nothing is left."""
+def unfinished(path: str | Path, *, error: type[PinvGCNError] = TableFileError) -> Iterator[Path]:
+    """A temporary name beside ``path``, moved there at the end; after an error or Ctrl-C nothing is left.
+
+    What the system refuses is raised as ``error``.
+    """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
         os.replace(temporary, path)
-    except OSError as error:
-        if isinstance(error, TableFileError):
+    except OSError as failed:
+        if isinstance(failed, PinvGCNError):
             raise
-        reason = error.strerror or str(error)
-        raise TableFileError(f"{path} could not be written: {reason}. Nothing was changed.") from None
+        reason = failed.strerror or str(failed)
+        raise error(f"{path} could not be written: {reason}. Nothing was changed.") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | Path) -> None:
+    """The temporary files of processes that were killed while they wrote ``path``."""
+    path = Path(path)
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.part")
+    for file in path.parent.iterdir():
+        if name.fullmatch(file.name):
+            file.unlink(missing_ok=True)

@@ -87,7 +87,7 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     seconds = fit + fitted * shapes + (0 if request.report is None else (HELD_OUT + 1) * fit)
     if not whole:
         seconds += source.count * (shapes + OTHER_SECONDS / cores)
-    tiles = 1 if whole else _tiles(source.count, request.tile_points)
+    tiles = 1 if whole else tiles_of(source.count, request.tile_points)
     tile = 0 if whole else min(source.count, request.tile_points)
     memory = BASE_BYTES + max(fitted * FIT_BYTES, tile * (TILE_BYTES + COPIES * _each(copy, MEMBERS)))
     return Plan(facts, source.count, tiles, memory, 0 if whole else _disk(copy, MEMBERS), seconds)
@@ -96,7 +96,7 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
 def plan_predict(request: PredictRequest) -> Plan:
     """Of ``predict``."""
     model, source, metres, frame, copy = start_predict(request)
-    tiles = _tiles(source.count, request.tile_points)
+    tiles = tiles_of(source.count, request.tile_points)
     facts = {
         **_facts(source, metres, frame.fields(source), local=model._nodes.geometry),
         "model": f"{request.model}, {counted(len(model.classes_), 'class')}, of "
@@ -143,7 +143,7 @@ def _facts(source: ScanSource, metres: float, columns: list[str], *, local: bool
     }
 
 
-def _tiles(count: int, size: int) -> int:
+def tiles_of(count: int, size: int) -> int:
     """Halves of halves, until they are small enough."""
     tiles = 1
     while count > tiles * size:

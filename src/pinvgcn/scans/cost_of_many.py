@@ -1,4 +1,4 @@
-"""What a job over several scans would do and cost, by their headers."""
+"""What a job over several scans would do and cost, without doing it: nothing but reading."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pinvgcn.group import Group
+from pinvgcn.group import Group, together
+from pinvgcn.scans.asked import Asked
 from pinvgcn.scans.cost import (
     BASE_BYTES,
     FIT_BYTES,
@@ -17,17 +18,31 @@ from pinvgcn.scans.cost import (
     SPILL_BYTES,
     TILE_BYTES,
     Plan,
-    _tiles,
+    tiles_of,
 )
-from pinvgcn.scans.files import Files
-from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, load_scan_model
+from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, silent
+from pinvgcn.scans.labels import LAS, name_of
+from pinvgcn.scans.many import model_for
+from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.work import is_of
 
 
-def plan_many(request: SegmentRequest | PredictRequest, paths: Sequence[Path], group: Group) -> Plan:
-    """Of ``segment_many`` and ``predict_many``; memory is that of one rank."""
-    files = Files.of(paths, group, metres=request.metres)
+def plan_many(
+    request: SegmentRequest | PredictRequest, paths: Sequence[Path], group: Group, tell: Tell = silent
+) -> Plan:
+    """Of ``segment_many`` and ``predict_many``; memory is that of one rank. The scans are read once, and what
+    is wrong with the request is said as it would be."""
+    model = model_for(request) if isinstance(request, PredictRequest) else None
+    asked = Asked.of(request, paths, group)
+    resumed = False
+    with together(group):
+        if group.rank == 0:
+            resumed = not request.force and is_of(asked.folder, asked.command)
+    asked.check_files(there=resumed)
+    seen = asked.survey(model, tell, dry=True).overview
+    files = asked.files
     unit = "metres" if files.metres == 1 else f"{files.metres:g} m"
-    tiles = _tiles(files.count, request.tile_points)
+    tiles = tiles_of(files.count, request.tile_points)
     each = max(sum(counts) for counts in group.values([files.counts[at] for at in files.mine]))
     facts = {
         "scans": f"{len(files.paths)} files, {files.count:,} points, unit {unit}",
@@ -39,12 +54,14 @@ def plan_many(request: SegmentRequest | PredictRequest, paths: Sequence[Path], g
     seconds = files.count * (SHAPE_SECONDS + OTHER_SECONDS) / workers
     memory = BASE_BYTES + min(files.count, request.tile_points) * TILE_BYTES
     if isinstance(request, SegmentRequest):
-        fitted = min(files.count, request.fit_points)
-        facts["labels"] = request.labels
+        fitted = min(files.count - seen.omitted, request.fit_points)
+        names = [name_of(value, asprs=files.format in LAS) for value in seen.classes]
+        facts["labels"] = ", ".join(
+            f"{count:,} of {name}" for name, count in zip(names, seen.counts, strict=True)
+        )
         facts["fitted to"] = f"about {fitted:,} of {files.count:,} points"
         seconds += FIT_SECONDS + fitted * (FIT_SECONDS_EACH + SHAPE_SECONDS / workers)
         memory = max(memory, BASE_BYTES + fitted * FIT_BYTES)
     else:
-        model = load_scan_model(request.model)
-        facts["model"] = f"{request.model}, {len(model.classes_)} classes"
+        facts["model"] = f"{request.model}, {len(seen.classes)} classes"
     return Plan(facts, files.count, tiles, memory, files.count * SPILL_BYTES, seconds)

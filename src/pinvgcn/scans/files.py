@@ -12,7 +12,7 @@ import numpy as np
 
 from pinvgcn.errors import DataError, ParameterError, ScanFileError
 from pinvgcn.features.shared_tiles import share_out
-from pinvgcn.group import Group
+from pinvgcn.group import Group, together
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.scans.jobs import metres_of
 
@@ -22,15 +22,18 @@ def is_pattern(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists()
 
 
-def expanded(paths: Sequence[Path]) -> list[Path]:
-    """Paths and what patterns stand for, by their names."""
+def expanded(paths: Sequence[Path], besides: Path | None = None) -> list[Path]:
+    """Paths and what patterns stand for, by their names; but not what is in the folder ``besides``, where
+    copies go, unless all is."""
     found: list[Path] = []
     for path in paths:
         if is_pattern(path):
             matching = [Path(name) for name in glob.glob(str(path), recursive=True) if Path(name).is_file()]
             if not matching:
                 raise ScanFileError(f"There is no file that {path} stands for.")
-            found += matching
+            place = None if besides is None else besides.resolve()
+            scans = [name for name in matching if place not in name.resolve().parents]
+            found += scans or matching
         else:
             found.append(path)
     return sorted(found, key=lambda path: (path.name, str(path)))
@@ -49,9 +52,15 @@ class Files:
     mine: list[int]
 
     @classmethod
-    def of(cls, paths: Sequence[Path], group: Group, *, metres: float | None = None) -> Files:
+    def of(
+        cls, paths: Sequence[Path], group: Group, *, metres: float | None = None, besides: Path | None = None
+    ) -> Files:
         """Each rank opens some; all must have one unit and one coordinate system."""
-        files = expanded(paths)
+        files: list[Path] = []
+        with together(group):
+            if group.rank == 0:  # others might see files that come or go
+                files = expanded(paths, besides)
+        files = [Path(name) for name in group.values([str(path) for path in files])[0]]
         names: dict[str, Path] = {}
         for path in files:
             if path.name in names:
@@ -60,7 +69,8 @@ class Files:
                     f"and {path}."
                 )
             names[path.name] = path
-        headers = [_header(open_scan(path)) for path in files[group.rank :: group.size]]
+        with together(group):
+            headers = [_header(open_scan(path)) for path in files[group.rank :: group.size]]
         parts = group.values(headers)
         told: list[Any] = [parts[at % group.size][at // group.size] for at in range(len(files))]
         for what, key in (("unit (metres)", "metres"), ("coordinate system", "system"), ("kind", "kind")):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from pinvgcn.nodes import SCAN, CloudNodes
 from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
 from pinvgcn.scans.frame import Frame
-from pinvgcn.scans.labels import LAS, OMITTED, has_noise, name_of, noise_in
+from pinvgcn.scans.labels import LAS, OMITTED, UNKNOWN, has_noise, name_of, noise_in
 from pinvgcn.scans.output import Copy, Outcomes, check_target
 from pinvgcn.scans.sets import check_labels, explained, with_members
 from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
-from pinvgcn.scans.thinning import thinned
+from pinvgcn.scans.thinning import Drawn
 from pinvgcn.scans.within import Within
 from pinvgcn.set_columns import SetSizes, from_bits
 from pinvgcn.words import counted, verb
@@ -78,11 +78,24 @@ class PredictRequest:
     sets: float | None = None
 
 
+class Input(Protocol):
+    """What was read: a scan, or several that are one cloud."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Result:
     """What was done."""
 
-    source: ScanSource
+    source: Input
     out: Path
     field: str
     classes: list[Any]
@@ -185,7 +198,7 @@ class Sample:
 
 def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     """Fit a model to the labels of a scan and classify all of its points."""
-    clock = _Clock()
+    clock = Clock()
     source, metres, seen, copy = start_segment(request, tell)
     sets = request.sets is not None
     clock.stop("reading")
@@ -231,7 +244,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
 
 def predict(request: PredictRequest, tell: Tell = silent) -> Result:
     """Classify the points of a scan with a saved model."""
-    clock = _Clock()
+    clock = Clock()
     model, source, metres, frame, copy = start_predict(request)
     classes, fields, sets = copy.classes, frame.fields(source), request.sets is not None
     codes = None
@@ -282,10 +295,9 @@ def start_segment(request: SegmentRequest, tell: Tell = silent) -> tuple[ScanSou
     sets = request.sets is not None
     copy = Copy(source, request.out, request.field, seen.classes, force=request.force, sets=sets)
     if request.sets is not None:
-        check_labels(
-            request.sets, seen.codes, seen.classes, fit_points=request.fit_points,
-            random_state=request.random_state, settings=request.settings,
-        )  # fmt: skip
+        fitted = seen.codes[_drawn(seen, request)]
+        counts = np.bincount(fitted[fitted >= 0], minlength=len(seen.classes))
+        check_labels(request.sets, counts, seen.classes, settings=request.settings)
     return source, metres, seen, copy
 
 
@@ -318,7 +330,7 @@ def check_files(request: SegmentRequest) -> None:
         )
 
 
-class _Clock:
+class Clock:
     """Seconds by stage."""
 
     def __init__(self) -> None:
@@ -375,10 +387,16 @@ def _everything(source: ScanSource, seen: Survey, request: SegmentRequest, tell:
     return Sample(index, points, columns, local, seen.codes[index])
 
 
+def _drawn(seen: Survey, request: SegmentRequest) -> np.ndarray:
+    """The points that the model is fitted to, whether one process or several fit it: a mask (n,)."""
+    unlabelled = int((seen.codes == UNKNOWN).sum())
+    drawn = Drawn.of(seen.counts, unlabelled, request.fit_points, random_state=request.random_state)
+    return drawn(np.arange(len(seen.codes)), seen.codes)
+
+
 def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
     """The points that a large scan is fitted to, with their local shapes in the whole of it."""
-    wanted = np.zeros(len(seen.codes), dtype=bool)
-    wanted[thinned(seen.codes, request.fit_points, random_state=request.random_state)] = True
+    wanted = _drawn(seen, request)
     index, points, columns, local = [], [], [], []
     progress = Within(tell, "Local shapes", int(wanted.sum()))
     for tile in range(len(cloud)):
@@ -466,7 +484,7 @@ def _result(
     classes: list[Any],
     given: np.ndarray,
     outcomes: Outcomes,
-    clock: _Clock,
+    clock: Clock,
     model: PinvGCNClassifier,
     *,
     coverage: float | None,

@@ -33,10 +33,7 @@ class Classes:
             plain = _plain(value, name)
             if plain not in self.code:
                 if len(self.values) == MOST:
-                    raise LabelError(
-                        f"{name} must hold classes, {MOST} at most. Got more, such as {plain!r}; "
-                        "name the values that mean unlabelled, or another field."
-                    )
+                    raise too_many(name, plain)
                 self.code[plain] = len(self.values)
                 self.values.append(plain)
             numbers[at] = self.code[plain]
@@ -84,6 +81,14 @@ class FieldLabels:
             else:
                 known &= np.char.strip(values.astype(str)) != word
         return np.asarray(known)
+
+
+def too_many(name: str, value: Any) -> LabelError:
+    """That a field has more than ``MOST`` classes, one of which is ``value``."""
+    return LabelError(
+        f"{name} must hold classes, {MOST} at most. Got more, such as {value!r}; name the values that mean "
+        "unlabelled, or another field."
+    )
 
 
 def noise_in(piece: Piece) -> np.ndarray:

@@ -21,6 +21,7 @@ from pinvgcn.set_columns import as_bits
 
 PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
 NOTHING = -1  # the code of a point without a prediction
+WIDEST = {"ply": 4}  # bytes of a whole number
 
 
 def check_target(out: Path, force: bool) -> None:
@@ -83,6 +84,23 @@ class Outcomes:
             self.sets[index] = np.where(flags == ALONE, 0, as_bits(sets)).astype(np.uint64)
 
 
+def _room(values: np.ndarray, present: np.dtype | None, field: str, out: Path, format: str) -> np.dtype:
+    """The type of a column that is to hold ``values``: the one it has where all fit, else a wider one."""
+    least, most = int(values.min()), int(values.max())
+    now = present if present is not None and present.kind in "iu" else np.dtype(np.int32)
+    if np.iinfo(now).min <= least and most <= np.iinfo(now).max:
+        return now
+    wider = np.result_type(now, np.min_scalar_type(least), np.min_scalar_type(most))
+    if wider.kind not in "iu" or wider.itemsize > WIDEST.get(format, 8):
+        large = most if most > np.iinfo(now).max else least
+        raise LabelError(
+            f"{field!r} of {out} holds whole numbers up to {np.iinfo(now).max:,}, and {format.upper()} has "
+            f"none for both those and class {large}. Give that class a smaller number, or choose another "
+            "--field."
+        )
+    return wider
+
+
 class Copy:
     """Writes the copy; whatever can be known to fail fails when it is made, before any work."""
 
@@ -115,10 +133,9 @@ class Copy:
             self.dtype = np.dtype(object)
             self.values = np.array([str(value) for value in classes], dtype=object)
         else:
-            room = present if present is not None and present.kind in "iu" else np.dtype(np.int32)
-            self.dtype = room if present is not None or values.max() < 2**31 else np.dtype(np.int64)
-            self.values = values
             source.check_values(self.field, values)
+            self.dtype = _room(values, present, self.field, out, self.format)
+            self.values = values
         self.writer: ScanWriter = source.writer(
             out,
             {self.field: self.dtype, CONFIDENCE: np.dtype(np.float32), FLAG: np.dtype(np.uint8), **self.sets},

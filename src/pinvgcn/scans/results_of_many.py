@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.errors import ScanFileError
 from pinvgcn.features.shared_tiles import share_out
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.unfinished import remove_leftovers, unfinished
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.output import Copy, Outcomes
@@ -54,7 +55,7 @@ class Totals:
 def keep_answers(work: Work, tile: int, index: np.ndarray, outcomes: Outcomes) -> None:
     """What is said of the points of a tile, in the order of the cloud."""
     arrays = {name: array for name, array in vars(outcomes).items() if array is not None}
-    with unfinished(work.path(f"answer-{tile}")) as path, path.open("wb") as file:
+    with unfinished(work.path(f"answer-{tile}"), error=ScanFileError) as path, path.open("wb") as file:
         np.savez(file, index=index, **arrays)
 
 
@@ -83,12 +84,11 @@ def write_copies(
     numbers = np.zeros(2 * classes + 5)
     total, before = sum(files.counts[at] for at in files.mine), 0
     for file in files.mine:
-        name = f"written-{file}"
-        if work.has(name):
+        name, copy = f"written-{file}", copy_of(file)
+        if work.has(name) and copy.writer.out.exists():
             said = work.noted(name)
         else:
-            copy = copy_of(file)
-            _remove_leftovers(copy)
+            remove_leftovers(copy.writer.out)
             outcomes = _outcomes(work, files, file, where[file])
             copy.write(outcomes, _part_of(tell, before, total))
             said = _as_json(Totals.of(outcomes, classes))
@@ -118,13 +118,6 @@ def _outcomes(work: Work, files: Files, file: int, tiles: list[int]) -> Outcomes
 
 def _empty(count: int, names: list[str]) -> Outcomes:
     return Outcomes.empty(count, None, **({"sets": True} if "sets" in names else {}))
-
-
-def _remove_leftovers(copy: Copy) -> None:
-    """Of a process that was killed while it wrote this copy."""
-    out = copy.writer.out
-    for path in out.parent.glob(f".{out.name}.*.part"):
-        path.unlink(missing_ok=True)
 
 
 def _part_of(tell: Tell, before: int, total: int) -> Tell:

@@ -13,7 +13,6 @@ import numpy as np
 
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.members import MEMBERS
-from pinvgcn.scans.thinning import thinned
 from pinvgcn.set_columns import MOST, as_words, check_words, from_bits
 from pinvgcn.sets import check_coverage
 
@@ -21,18 +20,11 @@ SET = "set"
 
 
 def check_labels(
-    coverage: float,
-    codes: np.ndarray,
-    classes: Sequence[Any],
-    *,
-    fit_points: int,
-    random_state: int,
-    settings: Mapping[str, Any],
+    coverage: float, counts: np.ndarray, classes: Sequence[Any], *, settings: Mapping[str, Any]
 ) -> None:
-    """Raise, before there is work to lose, what sets would raise after a fit to these codes (n,)."""
+    """Raise, before there is work to lose, what sets would raise after a fit to so many labels (classes,)."""
     check_members(settings)
-    fitted = codes[thinned(codes, fit_points, random_state=random_state)]
-    check_coverage(coverage, fitted[fitted >= 0], classes)
+    check_coverage(coverage, np.repeat(np.arange(len(classes)), counts), classes)
 
 
 def check_members(settings: Mapping[str, Any]) -> None:

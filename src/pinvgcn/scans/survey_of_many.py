@@ -22,7 +22,17 @@ from pinvgcn.scans.columns import Ranges, candidates, field_of, plain_name
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.labels import CLASSIFICATION, OMITTED, UNKNOWN, Classes, FieldLabels, has_noise, noise_in
+from pinvgcn.scans.labels import (
+    CLASSIFICATION,
+    MOST,
+    OMITTED,
+    UNKNOWN,
+    Classes,
+    FieldLabels,
+    has_noise,
+    noise_in,
+    too_many,
+)
 from pinvgcn.scans.survey import PIECE, Tell, is_file
 
 
@@ -228,6 +238,8 @@ class _Reader:
                 if value not in union.code:
                     union.code[value] = len(union.values)
                     union.values.append(value)
+        if len(union.values) > MOST:
+            raise too_many(f"{self.files.given}: {self.labels!r}", union.values[MOST])
         values, ranks = union.in_order()
         new = np.array([ranks[union.code[value]] for value in self.classes.values], dtype=np.int16)
         counts = np.zeros(len(values), dtype=np.int64)

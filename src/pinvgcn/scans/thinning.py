@@ -16,35 +16,6 @@ from pinvgcn.scans.labels import UNKNOWN
 FEWEST = 500  # labels of a class that are kept before others are thinned
 
 
-def thinned(codes: np.ndarray, size: int, *, random_state: int = 0) -> np.ndarray:
-    """Numbers of about ``size`` points, ascending: all labels, but at most half of ``size``, and others.
-
-    ``codes`` are those of `labels`; noise is never drawn.
-    """
-    generator = np.random.default_rng(random_state)
-    if (codes >= UNKNOWN).sum() <= size:
-        return np.flatnonzero(codes >= UNKNOWN)
-    labelled = np.flatnonzero(codes >= 0)
-    if len(labelled) > size // 2:
-        labelled = _some_of_each(labelled, codes[labelled], size // 2, generator)
-    others = np.flatnonzero(codes == UNKNOWN)
-    wanted = max(0, min(size - len(labelled), len(others)))
-    drawn = generator.choice(others, wanted, replace=False, shuffle=False)
-    return np.sort(np.concatenate([labelled, drawn]))
-
-
-def _some_of_each(
-    rows: np.ndarray, codes: np.ndarray, size: int, generator: np.random.Generator
-) -> np.ndarray:
-    """About ``size`` of the rows: up to FEWEST of each class, and of the rest equal shares."""
-    quotas = _quotas(np.bincount(codes), size)
-    parts = [
-        generator.choice(rows[codes == code], quota, replace=False, shuffle=False)
-        for code, quota in enumerate(quotas)
-    ]
-    return np.concatenate(parts)
-
-
 def _quotas(counts: np.ndarray, size: int) -> np.ndarray:
     """How many of each class: up to FEWEST, and of the rest equal shares."""
     base = np.minimum(counts, FEWEST)
@@ -55,8 +26,9 @@ def _quotas(counts: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The same choice where nobody has all codes: a point is drawn if the hash of its number lies below the
-    share that is wanted of its kind, whoever has it. There are about as many as were asked for."""
+    """All labels, but at most half of what is wanted, and others: a point is drawn if the hash of its number
+    lies below the share that is wanted of its kind, whoever has it. There are about as many as were asked
+    for; noise is never drawn."""
 
     shares: np.ndarray  # (classes + 1,), the last that of unlabelled points
     random_state: int

@@ -9,13 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.group import Group
+from pinvgcn.group import Group, together
 from pinvgcn.io.unfinished import unfinished
+from pinvgcn.scans.held import emptied, held
 
 NAME = ".pinvgcn-work"
 JOB = "job.json"
@@ -56,7 +59,7 @@ class Work:
 
     def note(self, name: str, value: Any = None) -> None:
         """Keep a value as JSON; that the file is there says that a step is done."""
-        with unfinished(self.path(name)) as path:
+        with unfinished(self.path(name), error=ScanFileError) as path:
             path.write_text(json.dumps(value))
 
     def noted(self, name: str) -> Any:
@@ -67,37 +70,45 @@ class Work:
         """At the end of success."""
         self.group.wait()
         if self.group.rank == 0:
-            shutil.rmtree(self.folder)
+            emptied(self.folder)
 
 
-def work_folder(folder: Path, command: str, *, force: bool, group: Group) -> Work:
+@contextmanager
+def work_folder(folder: Path, command: str, *, force: bool, group: Group) -> Iterator[Work]:
     """What is in ``folder`` of the job with this fingerprint; of another one, or by ``force``, nothing.
 
-    The folder is made, but no note of the job in it before `begin`: what is refused leaves nothing to go on
-    from.
+    The first rank has the folder until the end, but makes no note of the job before `begin`: what is refused
+    leaves nothing to go on from, and what another job has left stays.
     """
     found: list[str] = []
-    if group.rank == 0:
-        try:
-            there = not force and (folder / JOB).is_file()
-            if there and json.loads((folder / JOB).read_text()) == command:
-                found = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
-        except (OSError, ValueError):
-            found = []
-    return Work(folder, frozenset(group.values(found)[0]), group)
+    with ExitStack() as stack:
+        with together(group):
+            if group.rank == 0:
+                stack.enter_context(held(folder))
+                if not force and is_of(folder, command):
+                    found = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+        yield Work(folder, frozenset(group.values(found)[0]), group)
+
+
+def is_of(folder: Path, command: str) -> bool:
+    """Whether a job with this fingerprint has begun there."""
+    try:
+        return bool(json.loads((folder / JOB).read_text()) == command)
+    except (OSError, ValueError):
+        return False
 
 
 def begin(work: Work, command: str) -> None:
     """Remove what is left of another job, or half of this one; from here on there is something to resume."""
-    if work.group.rank == 0:
-        try:
-            if not work.resumed and work.folder.exists():
-                shutil.rmtree(work.folder)
-            work.folder.mkdir(parents=True, exist_ok=True)
-            for path in work.folder.iterdir():
-                if path.name.startswith("part-") or path.name.startswith("."):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-        except OSError as error:
-            raise ScanFileError(f"{work.folder} cannot be used ({error.strerror}).") from None
-        work.note(JOB, command)
-    work.group.wait()
+    with together(work.group):
+        if work.group.rank == 0:
+            try:
+                if not work.resumed:
+                    emptied(work.folder)
+                for path in work.folder.glob("part-*"):
+                    shutil.rmtree(path)
+                for path in work.folder.glob(".*.part"):
+                    path.unlink()
+            except OSError as error:
+                raise ScanFileError(f"{work.folder} cannot be used ({error.strerror}).") from None
+            work.note(JOB, command)

@@ -1,0 +1,181 @@
+"""What a job over several scans is asked for, and all that is refused before there is work to lose.
+
+A dry run refuses the same: it comes this far, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.checks import check_count
+from pinvgcn.errors import ParameterError
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.group import Group, together
+from pinvgcn.io import open_scan
+from pinvgcn.scans.files import Files, is_pattern
+from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, frame_of
+from pinvgcn.scans.output import Copy, check_target
+from pinvgcn.scans.sets import check_labels
+from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.survey_of_many import Overview, Reading, survey_of_many
+from pinvgcn.scans.thinning import Drawn
+from pinvgcn.scans.work import NAME, fingerprint
+
+Request = SegmentRequest | PredictRequest
+SAME = ("scan", "out", "save_model", "force")  # may change: tiles and answers do not
+
+
+def work_place(paths: Sequence[Path], out: Path) -> Path:
+    """Where a job keeps what is done: in the folder of the copies, or beside the one copy of one scan."""
+    return out.with_name(f".{out.name}{NAME}") if _single(paths, out) else out / NAME
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One command, on one rank."""
+
+    request: Request
+    files: Files
+    out: list[Path]  # of each file
+    folder: Path  # in which what is done is kept
+    command: str  # its fingerprint
+    group: Group
+
+    @classmethod
+    def of(cls, request: Request, paths: Sequence[Path], group: Group) -> Asked:
+        """By the headers of the files."""
+        check_count("tile_points", request.tile_points)
+        if isinstance(request, SegmentRequest):
+            check_count("fit_points", request.fit_points)
+            if request.report is not None:
+                raise ParameterError(
+                    "--report is about one scan, fitted by one process. Got several; leave it out, or ask "
+                    "for it with one of them."
+                )
+        folder = None if _single(paths, request.out) else request.out
+        files = Files.of(paths, group, metres=request.metres, besides=folder)
+        out = [request.out] if folder is None else _inside(folder, files)
+        command = ""
+        with together(group):
+            if group.rank == 0:
+                command = _fingerprint(request, files)
+        command = group.values(command)[0]
+        return cls(request, files, out, work_place(paths, request.out), command, group)
+
+    @property
+    def save_model(self) -> Path | None:
+        """Where the model is to be kept as well."""
+        return getattr(self.request, "save_model", None)
+
+    def check_files(self, *, there: bool, saved: str | None = None) -> None:
+        """Refuse files that are there already or that are the scans themselves, on all ranks alike.
+
+        ``there`` says that copies may be, those of this job; ``saved`` is where it has saved the model.
+        """
+        with together(self.group):
+            if self.group.rank == 0:
+                self._check_files(there or self.request.force, saved)
+
+    def _check_files(self, there: bool, saved: str | None) -> None:
+        model, force = self.save_model, self.request.force
+        places = {path.resolve() for path in self.files.paths}
+        for path in [*self.out, *([] if model is None else [model])]:
+            if path.resolve() in places:
+                raise ParameterError(
+                    f"A scan must not be written over: its labels would be lost. Got {path}."
+                )
+            mine = force or str(path.resolve()) == saved if path is model else there
+            if path.exists() and not mine:
+                raise ParameterError(f"{path} is there already. Choose another place, or add --force.")
+        if model is not None:
+            if model.resolve() in {path.resolve() for path in self.out}:
+                raise ParameterError(f"-o and --save-model must be different files. Got {model} twice.")
+            check_target(model, True)
+
+    def survey(self, model: PinvGCNClassifier | None, tell: Tell, *, dry: bool = False) -> Reading:
+        """Read the files; with the labels or the ``model``, what cannot be done is known and refused."""
+        reading = self._labels(tell) if model is None else self._new(model, tell)
+        with together(self.group):
+            for at in self.files.mine:
+                self.copy(at, reading.overview.classes, dry=dry)
+        return reading
+
+    def _labels(self, tell: Tell) -> Reading:
+        request = self.request
+        assert isinstance(request, SegmentRequest)
+        reading = survey_of_many(
+            self.files,
+            request.labels,
+            unlabelled=request.unlabelled,
+            features=request.features,
+            group=self.group,
+            tell=tell,
+        )
+        if request.sets is not None:
+            seen, drawn = reading.overview, self.drawn(reading.overview)
+            counts = np.zeros(len(seen.classes), dtype=np.int64)
+            for at, codes in reading.codes.items():
+                fitted = codes[drawn(self.files.starts[at] + np.arange(len(codes)), codes)]
+                counts += np.bincount(fitted[fitted >= 0], minlength=len(counts))
+            check_labels(request.sets, self.group.sum(counts), seen.classes, settings=request.settings)
+        return reading
+
+    def _new(self, model: PinvGCNClassifier, tell: Tell) -> Reading:
+        assert isinstance(self.request, PredictRequest)
+        frame = frame_of(model, self.request.model, self.files.metres)
+        with together(self.group):
+            for at in self.files.mine:
+                frame.fields(open_scan(self.files.paths[at]))
+        reading = survey_of_many(self.files, None, group=self.group, tell=tell)
+        classes = model.classes_.tolist()
+        counts = np.zeros(len(classes), dtype=np.int64)
+        reading.overview = dataclasses.replace(
+            reading.overview, frame=frame, fields=list(frame.columns), classes=classes, counts=counts
+        )
+        return reading
+
+    def drawn(self, overview: Overview) -> Drawn:
+        """The points that a model is fitted to."""
+        request = self.request
+        assert isinstance(request, SegmentRequest)
+        return Drawn.of(
+            overview.counts, overview.unlabelled, request.fit_points, random_state=request.random_state
+        )
+
+    def copy(self, file: int, classes: list[Any], *, dry: bool = False) -> Copy:
+        """The writer of a file's copy; raises what can be known to fail."""
+        source, out = open_scan(self.files.paths[file]), self.out[file]
+        if dry and not out.parent.exists():  # a folder that will be made can be asked by the one above it
+            above = next(path for path in out.parents if path.exists())
+            out = above / f"{NAME}-{out.name}"
+        sets = self.request.sets is not None
+        return Copy(source, out, self.request.field, classes, force=True, sets=sets)
+
+
+def _fingerprint(request: Request, files: Files) -> str:
+    name = "segment" if isinstance(request, SegmentRequest) else "predict"
+    asked = {**dataclasses.asdict(request), "command": name, "version": version("pinvgcn")}
+    others = []
+    for key in ("model", "labels"):
+        if key in asked and Path(asked[key]).is_file():
+            others.append(Path(asked.pop(key)))
+    return fingerprint({key: asked[key] for key in asked if key not in SAME}, [*files.paths, *others])
+
+
+def _single(paths: Sequence[Path], out: Path) -> bool:
+    return len(paths) == 1 and not is_pattern(paths[0]) and not out.is_dir()
+
+
+def _inside(folder: Path, files: Files) -> list[Path]:
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(
+            f"The copies of several scans need a folder. Got the file {folder} as -o instead."
+        )
+    return [folder / path.name for path in files.paths]

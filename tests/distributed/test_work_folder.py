@@ -1,0 +1,277 @@
+"""The folder in which a job keeps what is done: one job has it at a time, and what is refused leaves none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import laspy
+import numpy as np
+import pytest
+from street_files import NAMES, QUICK, read_copies, write_streets
+
+import pinvgcn.scans.many as many
+from pinvgcn.errors import InputError, LabelError, ParameterError, PinvGCNError, ScanFileError
+from pinvgcn.features.cut import Cut
+from pinvgcn.features.shared_tiles import shared_tiles
+from pinvgcn.features.tiles import Piece
+from pinvgcn.group import ALONE, Group
+from pinvgcn.io.unfinished import remove_leftovers, unfinished
+from pinvgcn.scans import SegmentRequest, segment
+from pinvgcn.scans.cost_of_many import plan_many
+from pinvgcn.scans.files import Files, expanded
+from pinvgcn.scans.held import held
+from pinvgcn.scans.many import segment_many
+
+WORK = ".pinvgcn-work"
+SETTINGS = {**QUICK, "epochs": 2, "trees": 0, "rank": 6, "geometry": False}
+
+
+@pytest.fixture(scope="module")
+def streets(tmp_path_factory) -> Path:
+    return write_streets(tmp_path_factory.mktemp("streets") / "tiles", 2_600)
+
+
+def request(folder: Path, out: Path, **others) -> SegmentRequest:
+    settings = {"labels": "classification", "settings": SETTINGS, "tile_points": 1_000, **others}
+    return SegmentRequest(scan=folder, out=out, **settings)
+
+
+def stop_at(stage, stages=None):
+    def tell(name, done, total):
+        if stages is not None:
+            stages.append(name)
+        if name == stage:
+            raise KeyboardInterrupt
+
+    return tell
+
+
+def test_a_second_start_is_refused_and_changes_nothing(streets, tmp_path):
+    """The same command, another one, and either with --force, while the first sorts points."""
+    paths, out = [streets / "*.la?"], tmp_path / "copies"
+    refused = []
+
+    def tell(name, done, total):
+        if name == "Sorting" and not refused:
+            before = sorted((out / WORK).rglob("*"))
+            for others in ({}, {"force": True}, {"random_state": 1}):
+                with pytest.raises(
+                    ParameterError, match=rf"at work in .*: process {os.getpid()} on "
+                ) as error:
+                    segment_many(request(streets, out, **others), paths)
+                refused.append(str(error.value))
+            assert sorted((out / WORK).rglob("*")) == before
+
+    segment_many(request(streets, out), paths, tell=tell)
+    assert len(refused) == 3
+    segment_many(request(streets, tmp_path / "alone"), paths)
+    for found, expected in zip(read_copies(out), read_copies(tmp_path / "alone"), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_job_that_was_killed_lets_go_at_once(tmp_path):
+    folder = tmp_path / "deep" / "work"
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom pinvgcn.scans.held import held\n"
+        "with held(Path(sys.argv[1])):\n    print('here', flush=True)\n    time.sleep(100)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, folder], stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None
+        assert job.stdout.readline() == "here\n"
+        with pytest.raises(ParameterError, match=f"process {job.pid} on"), held(folder):
+            pass
+        os.kill(job.pid, signal.SIGKILL)
+        job.wait()
+        with held(folder):
+            assert os.listdir(folder) == [".lock"]
+    assert os.listdir(tmp_path / "deep") == []  # which the other one had made
+
+
+def test_points_of_another_start_are_noticed(tmp_path):
+    """What is appended to a part by somebody else does not become a tile."""
+    points = np.random.default_rng(0).uniform(0, 9, (50, 3))
+    cut = Cut.by(points, 50, 100)
+
+    def pieces():
+        yield Piece(np.arange(50), points, np.empty((50, 0)))
+        (part,) = tmp_path.glob("part-*-0/points-0")
+        part.write_bytes(part.read_bytes() * 2)
+
+    with pytest.raises(ScanFileError, match=r"must hold 50 points of tile 0\. Got 100"):
+        shared_tiles(pieces(), cut, tmp_path, group=ALONE)
+
+
+def test_files_of_others_in_a_new_folder_stay(streets, tmp_path):
+    """Two jobs for one scan each into a folder that neither has found: one of them is refused."""
+    out = tmp_path / "new" / "out.las"
+
+    def tell(name, done, total):
+        (tmp_path / "new" / "other.las").write_text("hours of work")
+
+    with pytest.raises(LabelError):
+        segment_many(
+            request(streets, out, unlabelled=("2", "3", "4", "5", "6", "1")), [streets / NAMES[0]], tell=tell
+        )
+    assert os.listdir(tmp_path / "new") == ["other.las"]
+
+
+def test_a_copy_that_was_deleted_is_written_again(streets, tmp_path, monkeypatch):
+    paths, out = [streets / "*.la?"], tmp_path / "copies"
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(many.Work, "remove", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            segment_many(request(streets, out), paths)
+    (out / NAMES[1]).unlink()
+    segment_many(request(streets, out), paths)
+    assert sorted(os.listdir(out)) == list(NAMES)
+
+
+REFUSED = {
+    "sets": ({"sets": 0.99, "settings": {}}, LabelError, "0.99"),
+    "members": ({"sets": 0.8}, ParameterError, "members must be 2 or more"),
+    "a report": ({"report": Path("r.html")}, ParameterError, "--report"),
+    "an unknown field": ({"labels": "nothing"}, InputError, "nothing"),
+    "a class column": ({"field": "confidence"}, ParameterError, "another name than"),
+}
+
+
+@pytest.mark.parametrize(("others", "error", "match"), REFUSED.values(), ids=REFUSED)
+def test_refusals_leave_nothing_and_a_dry_run_has_them(streets, others, error, match, tmp_path):
+    paths, asked = [streets / "*.la?"], request(streets, tmp_path / "deep" / "copies", **others)
+    stages: list[str] = []
+    with pytest.raises(PinvGCNError, match=match) as first:
+        segment_many(asked, paths, tell=lambda name, *_: stages.append(name))
+    assert isinstance(first.value, error)
+    assert set(stages) <= {"Reading"}
+    with pytest.raises(type(first.value)) as second:
+        plan_many(asked, paths, ALONE)
+    assert str(second.value) == str(first.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_dry_run_refuses_files_that_are_there(streets, tmp_path):
+    paths, out = [streets / "*.la?"], tmp_path / "copies"
+    assert "20 of 2 ground" in plan_many(request(streets, out), paths, ALONE).facts["labels"]
+    assert not out.exists()
+    with pytest.raises(ParameterError, match="must not be written over"):
+        plan_many(request(streets, streets), paths, ALONE)
+    out.mkdir()
+    (out / NAMES[2]).touch()
+    with pytest.raises(ParameterError, match=rf"{NAMES[2]} is there already"):
+        plan_many(request(streets, out), paths, ALONE)
+
+
+def test_one_scan_is_fitted_to_the_same_points_by_one_process_or_several(streets, tmp_path):
+    whole = streets.with_name("whole.las")
+    asked = {"scan": whole, "labels": "classification", "fit_points": 2_100, "settings": QUICK}
+    one = segment(SegmentRequest(**asked, out=tmp_path / "a.las"))
+    other = segment_many(SegmentRequest(**asked, out=tmp_path / "b.las"), [whole])
+    assert one.fitted == other.fitted < 2_500
+    first, second = (laspy.read(tmp_path / name) for name in ("a.las", "b.las"))
+    np.testing.assert_array_equal(first.classification, second.classification)
+    np.testing.assert_allclose(first.confidence, second.confidence, rtol=1e-5)
+
+
+def test_copies_are_not_taken_for_scans(tmp_path):
+    for name in ("a.las", "sub/b.las", "out/a.las", "out/sub/c.las"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).touch()
+    found = expanded([tmp_path / "**" / "*.las"], tmp_path / "sub" / ".." / "out")
+    assert found == [tmp_path / "a.las", tmp_path / "sub" / "b.las"]
+    assert expanded([tmp_path / "out" / "*.las"], tmp_path / "out") == [tmp_path / "out" / "a.las"]
+
+
+def test_what_is_the_same_command(streets, tmp_path, monkeypatch):
+    """Another way to name files, and a model to save, change neither tiles nor answers."""
+    out, stages = tmp_path / "copies", []
+    with pytest.raises(KeyboardInterrupt):
+        segment_many(request(streets, out), [streets / "*.la?"], tell=stop_at("Classifying"))
+    monkeypatch.chdir(streets)
+    kept = tmp_path / "kept.model"
+    kept.write_text("of another job")
+    asked = request(Path("."), Path("..") / streets.name / out, save_model=kept)
+    with pytest.raises(ParameterError, match=r"kept\.model is there already"):
+        segment_many(asked, [Path("*.la?")])
+    kept.unlink()
+    for _ in range(2):  # the second finds the model that the first has saved
+        with pytest.raises(KeyboardInterrupt):
+            segment_many(asked, [Path("*.la?")], tell=stop_at("Classifying", stages))
+    assert kept.is_file()
+    assert set(stages) == {"Classifying"}
+
+
+def test_leftovers_are_those_of_one_file(tmp_path):
+    names = [".a.las.12.part", ".a.las.b.las.12.part", ".a.las.x.part", ".a*.las.3.part", ".abc.las.3.part"]
+    for name in names:
+        (tmp_path / name).touch()
+    remove_leftovers(tmp_path / "a.las")
+    assert sorted(os.listdir(tmp_path)) == sorted(names[1:])
+    remove_leftovers(tmp_path / "a*.las")
+    assert sorted(os.listdir(tmp_path)) == sorted([*names[1:3], names[4]])
+
+
+def test_what_cannot_be_written_is_named_by_its_kind(tmp_path):
+    place = tmp_path / "none" / "a"
+    refused = pytest.raises(ScanFileError, match="could not be written")
+    with refused, unfinished(place, error=ScanFileError) as path:
+        path.write_text("")
+
+
+def refused_on_ranks(process_group, folder, out, others):
+    group = Group.of(process_group)
+    try:
+        segment_many(request(folder, out, **others), [folder / "*.la?"], group=group)
+    except PinvGCNError as error:
+        return type(error).__name__, str(error)
+    return None
+
+
+def test_all_ranks_name_one_cause(streets, ranks, tmp_path):
+    """A column that one rank's file alone cannot hold; classes that are too many only on both ranks together;
+    and a folder that another job has."""
+    folder = tmp_path / "tiles"
+    folder.mkdir()
+    for number, name in enumerate(NAMES[:2]):
+        las = laspy.read(streets / NAMES[1])
+        if number:
+            las = laspy.convert(las, point_format_id=1, file_version="1.2")
+        las.classification[:] = 1
+        las.write(folder / name)
+    rows = [f"{name},{at},{2 if at % 2 else 40}" for name in NAMES[:2] for at in range(20)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["file,index,label", *rows]))
+    out, asked = tmp_path / "copies", {"labels": str(labels)}
+    first, second = ranks.run(2, refused_on_ranks, folder, out, asked, double=False)
+    assert first == second
+    assert first[0] == "ScanFileError"
+    assert first[1].startswith("Rank 1: ")
+    assert "holds classes 0 to 31. Got class 40" in first[1]
+    rows = [f"{name},{at},{at + 200 * (name == NAMES[1])}" for name in NAMES[:2] for at in range(200)]
+    labels.write_text("\n".join(["file,index,label", *rows]))
+    first, second = ranks.run(2, refused_on_ranks, folder, out, asked, double=False)
+    assert first == second
+    assert "must hold classes, 256 at most. Got more" in first[1]
+    assert not out.exists()
+    with held(out / WORK):
+        found = ranks.run(2, refused_on_ranks, folder, out, {}, double=False)
+    assert {kind for kind, _ in found} == {"ParameterError"}
+    assert all("Another job is at work in" in message for _, message in found)
+
+
+def files_on_ranks(process_group, folder, seen):
+    """The second rank sees one file less, as over a network."""
+    group = Group.of(process_group)
+    return [path.name for path in Files.of([folder / seen[group.rank]], group).paths]
+
+
+def test_ranks_read_one_list_of_files(streets, ranks):
+    first, second = ranks.run(2, files_on_ranks, streets, ("*.la?", "[abc].la?"), double=False)
+    assert first == second == list(NAMES)
