@@ -146,6 +146,15 @@ def test_a_dry_run_refuses_what_the_run_refuses(folder, capsys, dry):
     assert not (folder / "out").exists()
 
 
+def test_what_is_refused_costs_no_copy(folder, capsys):
+    """``--force`` removes copies only when their successors can be made."""
+    assert run("parts", "-o", "out") == 0
+    before = lines(folder / "out", *PARTS)
+    assert run("parts", "-o", "out", "--sets", "0.99", "--force") == 2
+    assert "Sets of coverage 0.99 need" in capsys.readouterr().err
+    assert lines(folder / "out", *PARTS) == before
+
+
 def test_quiet_json_is_json(folder, capsys):
     assert run("whole.csv", "--save-model", "model") == 0
     for words in (["predict", "model", "parts"], ["classify", "parts", "--target", "kind"]):

@@ -84,8 +84,7 @@ def classify_parts(
                 used = [None if names is None else sorted(set(names)) for names in (chosen, left)]
                 asked = [target, *used, class_weight, probabilities, sets, seed]
                 command = fingerprint({"classify": asked}, files)
-                look = done_before if dry_run else prepare
-                done = look(out, files, command, force=force, group=group)
+                done = done_before(out, files, command, force=force, group=group)
             if (
                 not dry_run
                 and out is not None
@@ -105,6 +104,8 @@ def classify_parts(
             check_sets(plan, sets)
             result = None
             if not dry_run:
+                if out is not None:  # now that nothing can be refused
+                    prepare(out, files, command, force=force, group=group)
                 total = steps(plan)
                 place = iter(range(total + 1))
                 request = Request(class_weight, seed, probabilities, sets)
@@ -211,8 +212,10 @@ def _say_cost(
         told |= {"estimated_bytes": int(memory), "estimated_seconds": round(seconds, 1)}
         typer.echo(json.dumps(told, indent=1))
     elif not asked.quiet:
-        left = parts["parts"] - parts["parts_done_before"]
-        line = f"{left} parts would take {Cost(memory, seconds)} (roughly, on one core each)."
+        count = parts["parts"]
+        left, cost = count - parts["parts_done_before"], Cost(memory, seconds)
+        line = f"{left} of {count} parts would take {cost} (roughly, on one core each)."
+        line = line if left else f"All {count} parts are done, in {asked.out}."
         stdout().print(f"{line} Nothing was written.", markup=False, soft_wrap=True)
 
 
