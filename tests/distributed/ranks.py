@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import socket
 import tempfile
 import traceback
@@ -24,6 +25,7 @@ def _serve(rank: int, store: str, pipe: Any) -> None:
 
     torch.set_num_threads(1)
     warnings.simplefilter("error")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     dist.init_process_group(
         "gloo", init_method=f"file://{store}", rank=rank, world_size=WORLD, timeout=timedelta(seconds=120)
     )
