@@ -36,7 +36,8 @@ def test_many_tiles(tmp_path):
         ),
         lambda *heard: told.append(heard),
     )  # fmt: skip
-    assert (result.fitted, result.tiles) == (3_000, 8)
+    assert result.tiles == 8
+    assert abs(result.fitted - 3_000) < 5 * np.sqrt(3_000)
     assert (result.outside + result.alone) / 12_000 < 0.01
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == [
