@@ -121,7 +121,7 @@ def test_a_million_points(tmp_path):
         said[name] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         assert said[name]["peak"] < streaming.LIMITS[name]
         assert said[name]["tiles"] == 2
-    assert said["segment"]["fitted"] == 200_000
+    assert abs(said["segment"]["fitted"] - 200_000) < 5 * np.sqrt(200_000)
     free = np.array(laspy.read(tmp_path / "streets.las").classification) == 1
     first, second = (
         np.array(laspy.read(tmp_path / f"{name}ed.las").classification) for name in ("segment", "predict")
