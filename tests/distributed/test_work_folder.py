@@ -206,6 +206,7 @@ def test_what_is_the_same_command(streets, tmp_path, monkeypatch):
             segment_many(asked, [Path("*.la?")], tell=stop_at("Classifying", stages))
     assert kept.is_file()
     assert set(stages) == {"Classifying"}
+    plan_many(asked, [Path("*.la?")], ALONE)  # as the run, it goes on
 
 
 def test_leftovers_are_those_of_one_file(tmp_path):

@@ -95,7 +95,8 @@ def test_a_saved_model_writes_the_same_sets(street, whole, tile_points, tmp_path
 def test_a_part_is_fitted_and_all_points_have_the_sets_of_memory(tmp_path):
     street = write_street(tmp_path / "street.las", 6_000)
     result = asked(street, tmp_path / "out.las", fit_points=3_000, tile_points=1_500)
-    assert (result.fitted, result.tiles) == (3_000, 4)
+    assert result.tiles == 4
+    assert abs(result.fitted - 3_000) < 5 * np.sqrt(3_000)
     stays = street.given != 7
     low, high = street.points[stays].min(axis=0), street.points[stays].max(axis=0)
     sets = result.model.predict_set(

@@ -36,7 +36,8 @@ def test_many_tiles(tmp_path):
         ),
         lambda *heard: told.append(heard),
     )  # fmt: skip
-    assert (result.fitted, result.tiles) == (3_000, 8)
+    assert result.tiles == 8
+    assert abs(result.fitted - 3_000) < 5 * np.sqrt(3_000)
     assert (result.outside + result.alone) / 12_000 < 0.01
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == [
@@ -120,7 +121,7 @@ def test_a_million_points(tmp_path):
         said[name] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         assert said[name]["peak"] < streaming.LIMITS[name]
         assert said[name]["tiles"] == 2
-    assert said["segment"]["fitted"] == 200_000
+    assert abs(said["segment"]["fitted"] - 200_000) < 5 * np.sqrt(200_000)
     free = np.array(laspy.read(tmp_path / "streets.las").classification) == 1
     first, second = (
         np.array(laspy.read(tmp_path / f"{name}ed.las").classification) for name in ("segment", "predict")

@@ -72,7 +72,7 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     how = (
         f"all {counted(fitted, 'point')}, in memory"
         if whole
-        else f"{fitted:,} of {source.count:,} points: the labelled ones and others at random"
+        else f"about {fitted:,} of {source.count:,} points: the labelled ones and others at random"
     )
     names = [name_of(value, asprs=source.format in LAS) for value in seen.classes]
     facts = {

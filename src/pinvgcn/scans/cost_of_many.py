@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pinvgcn.group import Group, together
+from pinvgcn.group import Group
 from pinvgcn.scans.asked import Asked
 from pinvgcn.scans.cost import (
     BASE_BYTES,
@@ -22,9 +22,9 @@ from pinvgcn.scans.cost import (
 )
 from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, silent
 from pinvgcn.scans.labels import LAS, name_of
-from pinvgcn.scans.many import model_for
+from pinvgcn.scans.many import SAVED, model_for
 from pinvgcn.scans.survey import Tell
-from pinvgcn.scans.work import is_of
+from pinvgcn.scans.work import Work, is_of
 
 
 def plan_many(
@@ -34,11 +34,10 @@ def plan_many(
     is wrong with the request is said as it would be."""
     model = model_for(request) if isinstance(request, PredictRequest) else None
     asked = Asked.of(request, paths, group)
-    resumed = False
-    with together(group):
-        if group.rank == 0:
-            resumed = not request.force and is_of(asked.folder, asked.command)
-    asked.check_files(there=resumed)
+    resumed = not request.force and is_of(asked.folder, asked.command)  # the first rank's word counts
+    work = Work(asked.folder, frozenset(), group)
+    saved = work.noted(SAVED) if resumed and work.path(SAVED).exists() else None
+    asked.check_files(there=resumed, saved=saved)
     seen = asked.survey(model, tell, dry=True).overview
     files = asked.files
     unit = "metres" if files.metres == 1 else f"{files.metres:g} m"
