@@ -1,0 +1,36 @@
+"""A table in Parquet parts, as a user types it: two ranks, then one process with their model."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+from street_files import launch, said
+
+from pinvgcn.cli import main
+from pinvgcn.datasets import load_dataset
+
+
+def test_the_command(tmp_path):
+    mushroom = load_dataset("mushroom")
+    table = pd.DataFrame(mushroom.X).iloc[::27].reset_index(drop=True)
+    truth = pd.Series([mushroom.target_names[code] for code in mushroom.y[::27]])
+    table["kind"] = truth.where(truth.index % 10 == 0)
+    parts, out, model = tmp_path / "parts", tmp_path / "out", tmp_path / "kind.model"
+    parts.mkdir()
+    for number, rows in enumerate((slice(0, 120), slice(120, 180), slice(180, None))):
+        table[rows].to_parquet(parts / f"p{number}.parquet", index=False)
+    done = launch(
+        2, "classify", parts / "*.parquet", "--target", "kind", "-o", out, "--save-model", model, "--json"
+    )
+    stdout, stderr = done.communicate(timeout=280)
+    assert done.returncode == 0, stderr
+    assert said(stderr) == []
+    told = json.loads(stdout)  # one, by one rank
+    assert (told["parts"], told["ranks"]) == (3, 2)
+    copies = pd.concat([pd.read_parquet(out / f"p{number}.parquet") for number in range(3)])
+    pd.testing.assert_frame_equal(copies[table.columns].reset_index(drop=True), table)
+    assert (copies["predicted_kind"].to_numpy() == truth.to_numpy()).mean() > 0.85
+    assert main(["predict", str(model), str(parts / "*.parquet"), "-o", str(tmp_path / "again")]) == 0
+    again = pd.concat([pd.read_parquet(tmp_path / "again" / f"p{number}.parquet") for number in range(3)])
+    assert again["predicted_kind"].tolist() == copies["predicted_kind"].tolist()
