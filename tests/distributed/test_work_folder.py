@@ -163,6 +163,8 @@ def test_a_dry_run_refuses_files_that_are_there(streets, tmp_path):
     assert not out.exists()
     with pytest.raises(ParameterError, match="must not be written over"):
         plan_many(request(streets, streets), paths, ALONE)
+    with pytest.raises(ParameterError, match="go into a folder"):
+        plan_many(request(streets, tmp_path / "copies.laz"), paths, ALONE)
     out.mkdir()
     (out / NAMES[2]).touch()
     with pytest.raises(ParameterError, match=rf"{NAMES[2]} is there already"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import laspy
 import numpy as np
@@ -151,6 +152,9 @@ def test_points_beyond_the_model_are_flagged(street, whole, tmp_path):
     assert result.outside == (flags == 1).sum()
     assert (flags > 0).sum() <= 20
     assert any("no prediction" in line for line in result.notes())
+    assert not any("fitted elsewhere" in line for line in result.notes())
+    many = replace(result, outside=result.source.count // 5)
+    assert any("that is 20 % of the scan: the model was fitted elsewhere" in line for line in many.notes())
 
 
 class TestLabels:

@@ -19,6 +19,7 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.group import Group, together
 from pinvgcn.io import open_scan
+from pinvgcn.io.scan_writer import ENDINGS
 from pinvgcn.scans.files import Files, is_pattern
 from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, frame_of
 from pinvgcn.scans.output import Copy, check_target
@@ -177,5 +178,10 @@ def _inside(folder: Path, files: Files) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(
             f"The copies of several scans need a folder. Got the file {folder} as -o instead."
+        )
+    if not folder.exists() and folder.suffix.lower() in ENDINGS:
+        raise ParameterError(
+            f"The copies of several scans go into a folder, which is made. Got {folder} as -o, the name of a "
+            "scan."
         )
     return [folder / path.name for path in files.paths]

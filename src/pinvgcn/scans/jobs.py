@@ -35,6 +35,7 @@ from pinvgcn.words import counted, verb
 
 FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
 
+ELSEWHERE = 0.1  # of the points beyond a model's support: the others are at its border
 AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
 
 
@@ -143,6 +144,12 @@ class Result:
                 f"{counted(self.outside, 'point')} {lie} beyond what the model was fitted to: {guess} "
                 "(outside = 1)"
             )
+            if self.outside > ELSEWHERE * self.source.count:
+                share = self.outside / self.source.count
+                lines.append(
+                    f"that is {100 * share:.0f} % of the scan: the model was fitted elsewhere, and other "
+                    "classes and sets may be wrong as well, however sure it is; fit with labels from here"
+                )
         if self.alone:
             far = verb(self.alone, "is", "are")
             lines.append(
@@ -319,15 +326,15 @@ def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Fram
 def check_files(request: SegmentRequest) -> None:
     """Refuse files that are there already, that are named twice, or that are the scan itself."""
     files = [path for path in (request.out, request.save_model, request.report) if path is not None]
-    for path in files:
-        check_target(path, request.force)
     places = [path.resolve() for path in files]
-    if len(set(places)) < len(places):
-        raise ParameterError(f"-o, --save-model and --report must be different files. Got {files[0]} twice.")
     if request.scan.resolve() in places:
         raise ParameterError(
             f"The scan must not be written over: its labels would be lost. Got {request.scan}."
         )
+    if len(set(places)) < len(places):
+        raise ParameterError(f"-o, --save-model and --report must be different files. Got {files[0]} twice.")
+    for path in files:
+        check_target(path, request.force)
 
 
 class Clock:
