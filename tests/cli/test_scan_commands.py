@@ -161,7 +161,7 @@ def test_a_dry_run_says_what_would_be_done(scan, command, tmp_path, capfd):
             ["{scan}", "--labels", "classification", "-o", "{out}", "--unlabelled", "1,2,3,4,5"],
             "two classes or more. Got 15 of 6 alone",
         ),
-        (["{scan}", "--labels", "classification", "-o", "{out}", "--report", "{scan}"], "not be written over"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--report", "{scan}"], "be written over"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--save-model", "{folder}/a/b"], "folder"),
     ],
 )  # fmt: skip
