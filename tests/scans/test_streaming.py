@@ -62,7 +62,7 @@ def test_a_single_tile_is_told_of_piece_by_piece(tmp_path):
     )  # fmt: skip
     result = segment(request, lambda stage, done, total: told.setdefault(stage, []).append(done))
     assert result.tiles == 1
-    for stage, end in (("Local shapes", 6_000), ("Classifying", 11_996), ("Averaging", 11_996)):
+    for stage, end in (("Local shapes", result.fitted), ("Classifying", 11_996), ("Averaging", 11_996)):
         assert len(told[stage]) >= 4
         assert told[stage] == sorted(told[stage])
         assert (told[stage][0], told[stage][-1]) == (0, end)
