@@ -7,19 +7,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from ranks import SIZES, shares
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.nn import pooled
 
-
-@pytest.fixture(autouse=True)
-def double():
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def cloud(n=240):

@@ -7,7 +7,6 @@ import struct
 
 import numpy as np
 import pytest
-import torch
 from ranks import SIZES, shares
 from safetensors.numpy import load_file
 from test_fit import cloud, table
@@ -28,12 +27,7 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def double():
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def saved(process_group, name, kind, path):

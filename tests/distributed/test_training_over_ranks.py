@@ -22,12 +22,7 @@ CODES = np.where(np.arange(N) % 5 == 0, np.arange(N) % 3, -1)  # labels at every
 CODES[40:] = -1  # and none on the last ranks
 
 
-@pytest.fixture(autouse=True)
-def double():
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def cloud():

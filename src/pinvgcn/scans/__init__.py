@@ -10,6 +10,8 @@
 large scan's model is fitted to, ``everywhere`` classifies tile by tile, ``output`` writes the copy.
 """
 
-from pinvgcn.scans.jobs import PredictRequest, Result, SegmentRequest, predict, segment
+from pinvgcn.scans.jobs import predict, segment
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
+from pinvgcn.scans.result import Result
 
 __all__ = ["PredictRequest", "Result", "SegmentRequest", "predict", "segment"]

@@ -21,8 +21,9 @@ from pinvgcn.group import Group, together
 from pinvgcn.io import open_scan
 from pinvgcn.io.scan_writer import ENDINGS
 from pinvgcn.scans.files import Files, is_pattern
-from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, frame_of
+from pinvgcn.scans.jobs import frame_of
 from pinvgcn.scans.output import Copy, check_target
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import check_labels
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, Reading, survey_of_many

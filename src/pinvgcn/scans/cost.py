@@ -12,9 +12,10 @@ import torch
 from pinvgcn.io import ScanSource
 from pinvgcn.members import MEMBERS
 from pinvgcn.nodes import SCAN
-from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, silent, start_predict, start_segment
+from pinvgcn.scans.jobs import silent, start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.output import Copy
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.words import counted

@@ -20,9 +20,10 @@ from pinvgcn.scans.cost import (
     Plan,
     tiles_of,
 )
-from pinvgcn.scans.jobs import PredictRequest, SegmentRequest, silent
+from pinvgcn.scans.jobs import silent
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.many import SAVED, model_for
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.work import Work, is_of
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field as attribute
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,190 +14,26 @@ from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.geometry import geometry_and_reach
-from pinvgcn.features.tiles import SIZE, Piece, Tiles
+from pinvgcn.features.tiles import Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
-from pinvgcn.nodes import SCAN, CloudNodes
-from pinvgcn.runs import stopped_by_interrupts
+from pinvgcn.nodes import SCAN
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
+from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.frame import Frame
-from pinvgcn.scans.labels import LAS, OMITTED, UNKNOWN, has_noise, name_of, noise_in
+from pinvgcn.scans.labels import LAS, OMITTED, UNKNOWN, has_noise, noise_in
 from pinvgcn.scans.output import Copy, Outcomes, check_target
-from pinvgcn.scans.sets import check_labels, explained, with_members
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
+from pinvgcn.scans.result import Clock, Result
+from pinvgcn.scans.sets import check_labels, explained
 from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
 from pinvgcn.scans.thinning import Drawn
 from pinvgcn.scans.within import Within
 from pinvgcn.set_columns import SetSizes, from_bits
-from pinvgcn.words import counted, verb
-
-FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
-
-ELSEWHERE = 0.1  # of the points beyond a model's support: the others are at its border
-AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
 
 
 def silent(stage: str, done: int, total: int) -> None:
     """Tells nobody."""
-
-
-@dataclass(frozen=True)
-class SegmentRequest:
-    """What ``segment`` is to do."""
-
-    scan: Path
-    labels: str
-    out: Path
-    unlabelled: tuple[str, ...] | None = None
-    features: tuple[str, ...] | None = None  # None: what is useful
-    field: str | None = None
-    relabel: bool = False
-    metres: float | None = None  # per unit; None: what the file says, or 1
-    save_model: Path | None = None
-    report: Path | None = None  # whoever writes it, it must not be there
-    fit_points: int = FIT_POINTS
-    tile_points: int = SIZE
-    random_state: int = 0
-    force: bool = False
-    sets: float | None = None  # coverage of prediction sets; None for no sets
-    settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
-
-
-@dataclass(frozen=True)
-class PredictRequest:
-    """What ``predict`` is to do."""
-
-    model: Path
-    scan: Path
-    out: Path
-    field: str | None = None
-    metres: float | None = None
-    tile_points: int = SIZE
-    force: bool = False
-    sets: float | None = None
-
-
-class Input(Protocol):
-    """What was read: a scan, or several that are one cloud."""
-
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def count(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class Result:
-    """What was done."""
-
-    source: Input
-    out: Path
-    field: str
-    classes: list[Any]
-    asprs: bool
-    given: np.ndarray  # (classes,) labels
-    counts: np.ndarray  # (classes,) points that have the class now
-    mean_confidence: float  # over the points that were predicted
-    noise: int
-    outside: int
-    alone: int
-    metres: float
-    fields: list[str]  # that became features
-    left_out: dict[str, str]
-    fitted: int  # points that the model was fitted to
-    tiles: int
-    seconds: dict[str, float]
-    model: PinvGCNClassifier = attribute(repr=False)
-    sample: Sample | None = attribute(default=None, repr=False)
-    sets: SetSizes | None = None
-    set_column: str | None = None  # how to read it
-
-    @property
-    def work_seconds(self) -> float:
-        """Of all that was done to the scan; a report comes after it."""
-        return sum(spent for stage, spent in self.seconds.items() if stage not in AFTERWARDS)
-
-    @property
-    def points_per_second(self) -> float:
-        """Over all that was done to the scan."""
-        return self.source.count / max(self.work_seconds, 1e-9)
-
-    @property
-    def features(self) -> list[str]:
-        """What the model sees of a point."""
-        local = isinstance(self.model._nodes, CloudNodes) and self.model._nodes.geometry
-        return ["position", *(["local shape"] if local else []), *self.fields]
-
-    def notes(self) -> list[str]:
-        """What somebody should know before they rely on it."""
-        lines = []
-        if self.outside:
-            lie = verb(self.outside, "lies", "lie")
-            guess = verb(self.outside, "its class is a guess", "their classes are guesses")
-            lines.append(
-                f"{counted(self.outside, 'point')} {lie} beyond what the model was fitted to: {guess} "
-                "(outside = 1)"
-            )
-            if self.outside > ELSEWHERE * self.source.count:
-                share = self.outside / self.source.count
-                lines.append(
-                    f"that is {100 * share:.0f} % of the scan: the model was fitted elsewhere, and other "
-                    "classes and sets may be wrong as well, however sure it is; fit with labels from here"
-                )
-        if self.alone:
-            far = verb(self.alone, "is", "are")
-            lines.append(
-                f"{counted(self.alone, 'point')} {far} far from all of training: no prediction (outside = 2)"
-            )
-        if self.noise:
-            keep = verb(self.noise, "keeps its", "keep their")
-            lines.append(f"{counted(self.noise, 'point')} of noise took no part and {keep} class")
-        return lines
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
-        return {
-            "input": str(self.source.path),
-            "format": self.source.format,
-            "output": str(self.out),
-            "field": self.field,
-            "points": self.source.count,
-            "metres_per_unit": self.metres,
-            "classes": [
-                {
-                    "class": value,
-                    "name": name_of(value, asprs=self.asprs),
-                    "labels": int(labels),
-                    "points": int(count),
-                }
-                for value, labels, count in zip(self.classes, self.given, self.counts, strict=True)
-            ],
-            "mean_confidence": self.mean_confidence,
-            "noise": self.noise,
-            "outside": self.outside,
-            "not_predicted": self.alone,
-            "features": self.features,
-            "left_out": self.left_out,
-            "fitted_points": self.fitted,
-            "tiles": self.tiles,
-            "seconds": self.seconds,
-            "points_per_second": self.points_per_second,
-            "sets": None if self.sets is None else {**self.sets.as_dict(), "written_as": self.set_column},
-        }
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The points that a model was fitted to, with what it saw of them."""
-
-    index: np.ndarray  # (m,)
-    points: np.ndarray  # (m, 3)
-    columns: np.ndarray | None  # (m, c)
-    local: np.ndarray | None  # (m, f) local shapes in the whole scan
-    codes: np.ndarray  # (m,) labels, or -1
 
 
 def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
@@ -215,7 +48,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
         outcomes = Outcomes.empty(source.count, folder, sets=sets)
         if whole:
             sample = _everything(source, seen, request, tell)
-            model = _fit(request, seen, sample, tell)
+            model = fitted(request, seen.classes, sample, tell)
             clock.stop("fitting")
             flags = np.zeros(len(sample.index), dtype=np.uint8)
             found = None if request.sets is None else model.transduction_set(coverage=request.sets)
@@ -232,7 +65,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             clock.stop("tiles")
             sample = _part(cloud, seen, request, tell)
             clock.stop("local shapes")
-            model = _fit(request, seen, sample, tell)
+            model = fitted(request, seen.classes, sample, tell)
             clock.stop("fitting")
             for some in answers(model, cloud, tell, coverage=request.sets):
                 outcomes.put(some.index, some.proba, some.flags, _at(given, some.index), some.sets)
@@ -337,19 +170,6 @@ def check_files(request: SegmentRequest) -> None:
         check_target(path, request.force)
 
 
-class Clock:
-    """Seconds by stage."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def stop(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage] = now - self._last
-        self._last = now
-
-
 @contextmanager
 def _workspace(out: Path, *, needed: bool) -> Iterator[Path | None]:
     """A folder beside the output for what does not fit into memory, gone at the end whatever happens."""
@@ -425,25 +245,6 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
         np.concatenate(local)[order],
         seen.codes[numbers[order]],
     )
-
-
-def _fit(request: SegmentRequest, seen: Survey, sample: Sample, tell: Tell) -> PinvGCNClassifier:
-    tell("Preparing", 0, 1)
-    settings = request.settings if request.sets is None else with_members(request.settings)
-    model = PinvGCNClassifier(**{"random_state": request.random_state, **settings})
-    model.verbose = lambda done, total: tell("Fitting", done, total)
-    y = labels_of(sample.codes, seen.classes)
-    with stopped_by_interrupts():
-        model.fit(sample.points, y, features=sample.columns, shapes=sample.local)
-    return model.set_params(verbose=False)
-
-
-def labels_of(codes: np.ndarray, classes: list[Any]) -> np.ndarray:
-    """What the classifier takes: classes, and -1 or None where there is none."""
-    if any(isinstance(value, str) for value in classes):
-        words: list[Any] = [*(str(value) for value in classes), None]
-        return np.array(words, dtype=object)[np.where(codes >= 0, codes, -1)]
-    return np.array([*classes, -1])[np.where(codes >= 0, codes, -1)]
 
 
 def _at(given: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:

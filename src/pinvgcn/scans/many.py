@@ -25,9 +25,11 @@ from pinvgcn.io.unfinished import unfinished
 from pinvgcn.scans.asked import Asked, Request
 from pinvgcn.scans.everywhere import answers
 from pinvgcn.scans.files import Files
-from pinvgcn.scans.jobs import Clock, PredictRequest, Result, SegmentRequest, load_scan_model, silent
+from pinvgcn.scans.jobs import load_scan_model, silent
 from pinvgcn.scans.labels import LAS
 from pinvgcn.scans.output import Outcomes, default_field
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
+from pinvgcn.scans.result import Clock, Result
 from pinvgcn.scans.results_of_many import Totals, keep_answers, tiles_of_files, write_copies
 from pinvgcn.scans.sample_of_many import fit_and_save, sample_over_ranks
 from pinvgcn.scans.sets import explained

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.geometry import geometry_names
 from pinvgcn.features.shared_tiles import for_rank
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.group import Group
 from pinvgcn.nodes import SCAN
-from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.everywhere import WIDEST, shapes
-from pinvgcn.scans.jobs import Sample, SegmentRequest, labels_of
-from pinvgcn.scans.sets import with_members
+from pinvgcn.scans.fitting import Sample, fitted
+from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview
 from pinvgcn.scans.thinning import Drawn
@@ -71,12 +69,6 @@ def fit_and_save(
     tell: Tell,
 ) -> None:
     """A model of all ranks' samples, in a file that is there when it is whole, for all of them to load."""
-    tell("Preparing", 0, 1)
-    settings = request.settings if request.sets is None else with_members(request.settings)
-    model = PinvGCNClassifier(**{"random_state": request.random_state, **settings})
-    model.verbose = lambda done, total: tell("Fitting", done, total)
-    y = labels_of(sample.codes, overview.classes)
-    with stopped_by_interrupts():
-        model.fit(sample.points, y, features=sample.columns, shapes=sample.local, process_group=group)
-    model.set_params(verbose=False).save(path, about=about)
+    model = fitted(request, overview.classes, sample, tell, group=group)
+    model.save(path, about=about)
     group.wait()

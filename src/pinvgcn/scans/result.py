@@ -1,0 +1,147 @@
+"""What ``segment`` and ``predict`` have done, for people and for JSON."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.nodes import CloudNodes
+from pinvgcn.scans.fitting import Sample
+from pinvgcn.scans.labels import name_of
+from pinvgcn.set_columns import SetSizes
+from pinvgcn.words import counted, verb
+
+ELSEWHERE = 0.1  # of the points beyond a model's support: the others are at its border
+AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
+
+
+class Input(Protocol):
+    """What was read: a scan, or several that are one cloud."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was done."""
+
+    source: Input
+    out: Path
+    field: str
+    classes: list[Any]
+    asprs: bool
+    given: np.ndarray  # (classes,) labels
+    counts: np.ndarray  # (classes,) points that have the class now
+    mean_confidence: float  # over the points that were predicted
+    noise: int
+    outside: int
+    alone: int
+    metres: float
+    fields: list[str]  # that became features
+    left_out: dict[str, str]
+    fitted: int  # points that the model was fitted to
+    tiles: int
+    seconds: dict[str, float]
+    model: PinvGCNClassifier = attribute(repr=False)
+    sample: Sample | None = attribute(default=None, repr=False)
+    sets: SetSizes | None = None
+    set_column: str | None = None  # how to read it
+
+    @property
+    def work_seconds(self) -> float:
+        """Of all that was done to the scan; a report comes after it."""
+        return sum(spent for stage, spent in self.seconds.items() if stage not in AFTERWARDS)
+
+    @property
+    def points_per_second(self) -> float:
+        """Over all that was done to the scan."""
+        return self.source.count / max(self.work_seconds, 1e-9)
+
+    @property
+    def features(self) -> list[str]:
+        """What the model sees of a point."""
+        local = isinstance(self.model._nodes, CloudNodes) and self.model._nodes.geometry
+        return ["position", *(["local shape"] if local else []), *self.fields]
+
+    def notes(self) -> list[str]:
+        """What somebody should know before they rely on it."""
+        lines = []
+        if self.outside:
+            lie = verb(self.outside, "lies", "lie")
+            guess = verb(self.outside, "its class is a guess", "their classes are guesses")
+            lines.append(
+                f"{counted(self.outside, 'point')} {lie} beyond what the model was fitted to: {guess} "
+                "(outside = 1)"
+            )
+            if self.outside > ELSEWHERE * self.source.count:
+                share = self.outside / self.source.count
+                lines.append(
+                    f"that is {100 * share:.0f} % of the scan: the model was fitted elsewhere, and other "
+                    "classes and sets may be wrong as well, however sure it is; fit with labels from here"
+                )
+        if self.alone:
+            far = verb(self.alone, "is", "are")
+            lines.append(
+                f"{counted(self.alone, 'point')} {far} far from all of training: no prediction (outside = 2)"
+            )
+        if self.noise:
+            keep = verb(self.noise, "keeps its", "keep their")
+            lines.append(f"{counted(self.noise, 'point')} of noise took no part and {keep} class")
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return {
+            "input": str(self.source.path),
+            "format": self.source.format,
+            "output": str(self.out),
+            "field": self.field,
+            "points": self.source.count,
+            "metres_per_unit": self.metres,
+            "classes": [
+                {
+                    "class": value,
+                    "name": name_of(value, asprs=self.asprs),
+                    "labels": int(labels),
+                    "points": int(count),
+                }
+                for value, labels, count in zip(self.classes, self.given, self.counts, strict=True)
+            ],
+            "mean_confidence": self.mean_confidence,
+            "noise": self.noise,
+            "outside": self.outside,
+            "not_predicted": self.alone,
+            "features": self.features,
+            "left_out": self.left_out,
+            "fitted_points": self.fitted,
+            "tiles": self.tiles,
+            "seconds": self.seconds,
+            "points_per_second": self.points_per_second,
+            "sets": None if self.sets is None else {**self.sets.as_dict(), "written_as": self.set_column},
+        }
+
+
+class Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def stop(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
