@@ -69,7 +69,8 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         if _follows():  # torchrun ends it
             time.sleep(5)
             return BAD_INPUT
-        say(f"error: {error.format_message().rstrip('.')}. Try: {_help_command(error)}")
+        said = error.format_message().rstrip(".")
+        say(f"error: {said}{'' if said.endswith('?') else '.'} Try: {_help_command(error)}")
     except (PinvGCNError, OSError) as error:
         if debug:
             traceback.print_exc()

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from pinvgcn.cli.failure import Interrupted, describe, say
+from pinvgcn.cli.failure import BAD_INPUT, INTERRUPTED, TERMINATED, Interrupted, describe, say
 from pinvgcn.errors import PeerError, PinvGCNError, TrainingWarning
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ SHORTLY = timedelta(seconds=5)
 LINGER = 3.0  # seconds in which torchrun notices who has failed first
 DONE, FAULT = 1, 2  # what a rank tells the next one
 KILLED = "ended without a message: it was killed, perhaps for want of memory, or its connection was closed"
-PEER, MISTAKE, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 1, 2, 130, 143
+PEER = MISTAKE = 1  # exit codes, beside those of one process
 
 
 def launched() -> bool:
@@ -59,13 +59,13 @@ if launched():  # the transport's own pages about peers that have gone; read whe
 
 
 @contextmanager
-def job(*, device: str = "cpu", kept: str = "") -> Iterator[Group]:
+def job(*, kept: str = "") -> Iterator[Group]:
     """The group of this command's processes; one process alone where nothing has launched several.
 
     ``kept`` is said after "interrupted": what stays, and how to go on.
     """
     if launched():
-        ring = _Ring(device)
+        ring = _Ring()
         try:
             yield ring.group
             ring.group.wait()  # nobody leaves while others work
@@ -86,22 +86,21 @@ def job(*, device: str = "cpu", kept: str = "") -> Iterator[Group]:
 class _Ring:
     """This rank, and the thread that watches the one before it."""
 
-    def __init__(self, device: str) -> None:
+    def __init__(self) -> None:
         self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.gone = threading.Event()  # another rank has ended
         self.terminated = False
         self._leaving = self._lingering = False
         self._told = threading.Lock()
         try:
-            self._meet(device)
+            self._meet()
         except BaseException as error:
             self.fault(error, "")
         self._before = signal.signal(signal.SIGTERM, self._terminate)
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    def _meet(self, device: str) -> None:
-        import torch
+    def _meet(self) -> None:
         import torch.distributed as dist
 
         from pinvgcn.group import Group
@@ -113,14 +112,8 @@ class _Ring:
             place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
             reason = str(error).splitlines()[0]
             raise PinvGCNError(f"the ranks did not meet at {place} ({reason[:200]})") from None
-        if device.startswith("cuda"):
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         dist.init_process_group(
-            "nccl" if device.startswith("cuda") else "gloo",
-            store=self.store,
-            rank=self.rank,
-            world_size=self.size,
-            timeout=PATIENCE,
+            "gloo", store=self.store, rank=self.rank, world_size=self.size, timeout=PATIENCE
         )
         # connections that nothing else uses, on which a thread can wait
         self._links: dist.ProcessGroup = dist.new_group(backend="gloo", timeout=PATIENCE)
@@ -206,12 +199,9 @@ class _Ring:
         if not first:
             return None
         said = describe(error)
-        known_rank = re.match(
-            r"Rank (\d+: )", said
-        )  # an error that all ranks raise names the one that has it
-        line = (
-            f"rank {known_rank[1]}{said[known_rank.end() :]}" if known_rank else f"rank {self.rank}: {said}"
-        )
+        # an error that all ranks raise names the one that has it
+        named = re.match(r"Rank (\d+: )", said)
+        line = f"rank {named[1]}{said[named.end() :]}" if named else f"rank {self.rank}: {said}"
         say(line)
         self._report(line)
         return BAD_INPUT if known else MISTAKE
