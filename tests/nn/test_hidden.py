@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from pinvgcn import Hypergraph
 from pinvgcn.nn import Basis, Labels, PinvGCN, Problem, rows
 from pinvgcn.nn.dropout import DropoutKey, keep_mask
 from pinvgcn.nn.hidden import FastNetwork
@@ -214,6 +215,19 @@ def test_the_first_layer_takes_the_smaller_form(gaussian):
         prepared = problem(net, Basis(gaussian.spectrum.basis), features(gaussian, columns))
         assert (prepared.C is None) is expected
         assert len(prepared.first) == (1 if expected else 2)
+
+
+def test_a_basis_is_factored_where_that_is_cheaper():
+    """3 nnz + |E| (k + r) against n (k + r): with more hyperedges than rows, V itself."""
+    rng = np.random.default_rng(0)
+    few = sp.csr_array(np.eye(20)[rng.integers(0, 20, 200)] + np.eye(20)[rng.integers(0, 20, 200)] > 0)
+    many = sp.csr_array(np.hstack([np.eye(30), np.eye(30) + np.roll(np.eye(30), 1, axis=0)]))
+    for incidence, factored in [(few, True), (many, False)]:
+        spectrum = Hypergraph(incidence).spectrum()
+        basis = Basis.of(spectrum, incidence)
+        assert 3 * incidence.nnz < incidence.shape[0] * basis.width
+        assert (basis.Z is not None) is factored
+        np.testing.assert_allclose(basis @ np.eye(basis.width), spectrum.basis, atol=1e-12)
 
 
 def test_the_first_products_are_formed_in_double_precision(gaussian):

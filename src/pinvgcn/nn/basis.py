@@ -31,7 +31,9 @@ class Basis:
         """V of this rank's nodes, factored where there is an incidence matrix and that pays for all ranks."""
         if incidence is not None:
             entries, rows = group.sum(np.array([incidence.nnz, incidence.shape[0]])).tolist()
-            if SPARSE_COST * entries <= rows * (spectrum.components + spectrum.rank):
+            width = spectrum.components + spectrum.rank
+            # with more hyperedges than rows, Z is no longer small
+            if SPARSE_COST * entries + incidence.shape[1] * width <= rows * width:
                 extension = spectrum.extension
                 assert isinstance(extension, IncidenceExtension)
                 return cls(extension.factor(incidence), extension.coefficients)

@@ -66,8 +66,7 @@ class PinvConv(nn.Module):
 
     def spectral(self, C: Tensor) -> Tensor:
         """Σ_k diag(g_k) C W^(k): (k + r, N₁), what V multiplies."""
-        scaled = self.gains.T.to(C)[:, :, None] * C[:, None, :]  # (k + r, K, N₀)
-        return scaled.flatten(1) @ self.weights.flatten(0, 1)
+        return scaled(self.gains, C) @ self.weights.flatten(0, 1)
 
     def direct(self) -> Tensor:
         """Σ_k c_k W^(k): (N₀, N₁), what X multiplies."""
@@ -83,3 +82,8 @@ class PinvConv(nn.Module):
     def from_products(self, P: Tensor) -> Tensor:
         """Y from the output of ``products``, for any of its rows."""
         return P @ self.weights.flatten(0, 1) + self.bias
+
+
+def scaled(gains: Tensor, C: Tensor) -> Tensor:
+    """[diag(g_1) C … diag(g_K) C]: (k + r, K N₀), of gains g (K, k + r)."""
+    return (gains.T.to(C)[:, :, None] * C[:, None, :]).flatten(1)

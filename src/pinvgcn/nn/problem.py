@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nn.basis import Basis
-from pinvgcn.nn.conv import PinvConv
+from pinvgcn.nn.conv import PinvConv, scaled
 from pinvgcn.nn.curve import along_curve
 from pinvgcn.nn.filters import FilterBasis
 from pinvgcn.nn.rows import DenseRows, Rows, SparseRows
@@ -35,7 +35,7 @@ class Problem:
     weighted: Rows  # diag(ω) F
     Z: Tensor | None  # (q, k + r)
     first: tuple[Rows, ...]  # the A_j
-    C: Tensor | None  # VᵀX where the first layer is in factored form
+    C: Tensor | None  # diag(g_k) VᵀX for all k, (k + r, K N₀), where the first layer is in factored form
     ratio: float | None  # ρ
     ids: Tensor  # (n,) the nodes' numbers, by which dropout knows them
     weights: Tensor | None  # ω: (n,)
@@ -70,7 +70,7 @@ class Problem:
         omega = None if weights is None else torch.from_numpy(weights).to(like)
         numbers = torch.from_numpy(np.arange(len(basis)) if ids is None else ids).to(like.device)
         counted = X if weights is None else sp.diags_array(weights) @ X
-        C = group.sum(basis.adjoint(counted))
+        gains, C = torch.from_numpy(filter_basis.gains), group.sum(basis.adjoint(counted))
         first: tuple[Rows, ...]
         ratio = None
         in_products = not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]
@@ -85,7 +85,7 @@ class Problem:
             F if omega is None else F.scaled(omega),
             None if basis.Z is None else torch.from_numpy(basis.Z).to(like),
             first,
-            None if in_products else torch.from_numpy(C).to(like),
+            None if in_products else scaled(gains, torch.from_numpy(C).to(like)),
             ratio,
             numbers,
             omega,
@@ -119,7 +119,7 @@ class Problem:
         """The Θ_j of the first layer."""
         if self.C is None:
             return [conv.weights.flatten(0, 1)]
-        through_basis, direct = self.spread(conv.spectral(self.C)), conv.direct()
+        through_basis, direct = self.spread(self.C @ conv.weights.flatten(0, 1)), conv.direct()
         return [through_basis, direct] if self.ratio is None else [through_basis + self.ratio * direct]
 
     def spread(self, M: Tensor) -> Tensor:
