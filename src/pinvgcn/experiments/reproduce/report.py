@@ -107,6 +107,11 @@ def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block
     """Each failure in one line, with its reason."""
     entries = distinct(entry for experiment in experiments for entry in experiment.entries())
     lines = [f"{data}: no data. {message}" for data, message in (results.missing or {}).items()]
+    for question in dict.fromkeys(
+        question for experiment in experiments for question in experiment.questions
+    ):
+        if (failure := results.ledger.failure(question.key)) is not None:
+            lines.append(f"{question.key}, statistics: {failure['reason']}, {failure['message']}.")
     for entry, failure in results.failures(entries):
         lines.append(
             f"{entry.question.key}, {entry.method.title}: {failure['reason']}, {failure['message']}."
