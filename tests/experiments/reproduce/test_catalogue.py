@@ -64,6 +64,14 @@ def test_every_row_of_the_paper_is_there() -> None:
         assert all(entry.key in keys for entry, _ in experiment.reported())
 
 
+def test_what_is_corrected_stands_beside_the_paper_and_does_not_count() -> None:
+    beside = [row for row in oakland.rows() if row.setting == "corrected" and row.theirs]
+    assert len(beside) == 6
+    counted = {entry.method.name for entry, _ in oakland.reported()}
+    assert not counted & {row.method.name for row in beside}
+    assert {"pinvgcn paper sigma=100 rank=100", "gcn k=10 sigma=100"} <= counted
+
+
 def test_ranks_beyond_the_largest_are_the_largest() -> None:
     full = pinv("paper").name
     names = [rank.entry("mushroom", r).method.name for r in (80, 85, 111)]
