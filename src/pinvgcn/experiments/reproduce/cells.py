@@ -54,6 +54,20 @@ def difference(summary: Summary | None, reported: Reported | None) -> Cell:
     return Cell(signed(errors), runs, strong=noteworthy(errors))
 
 
+def brief(results: Results, entry: Entry, theirs: float, digits: int, *, rate: bool = False) -> Cell:
+    """One number in percent; below the paper's, and in brackets the difference in standard errors and the
+    number of runs. An accuracy, or a ``rate`` of misclassification."""
+    below = f"{theirs:.{digits}f}"
+    summary = results.summary(entry)
+    if summary is None:
+        return Cell(results.why_not(entry), below)
+    value = 100 - summary.accuracy if rate else summary.accuracy
+    errors = summary.against(Reported(100 - theirs if rate else theirs))
+    # more errors than the paper are a negative difference in accuracy
+    shown = signed(-errors if rate and errors is not None else errors)
+    return Cell(f"{value:.{digits}f}", f"{below} ({shown}; {summary.runs})", strong=noteworthy(errors))
+
+
 def noteworthy(errors: float | None) -> bool:
     """Whether a difference in standard errors has to be explained."""
     return errors is not None and abs(errors) > NOTEWORTHY

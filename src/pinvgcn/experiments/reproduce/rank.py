@@ -7,7 +7,7 @@ import math
 from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Figure, Text
-from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw
+from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
@@ -78,15 +78,14 @@ def blocks(results: Results) -> list[Block]:
 
 
 def _figure(results: Results, name: str, where: str, shown: list[tuple[str, Setting]]) -> Figure:
-    drawing = draw([_errors(results, shown), _times(results, shown)], marked=MARKED)
+    panels = [_errors(results, shown), _times(results, shown)]
     caption = (
         "Misclassification rate, and time of a run on its own with its set-up, against the rank, on "
         f"{where}. Our times are by the processor; only where none of them was read, by the clock. The "
         "paper's are those of a laptop with a graphics card."
     )
-    return Figure(
-        name, drawing, caption, f"Error and time against the rank on {where}, ours and the paper's."
-    )
+    alternative = f"Error and time against the rank on {where}, ours and the paper's."
+    return Figure(name, draw(panels, marked=MARKED), caption + without_place(panels), alternative)
 
 
 def _errors(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
@@ -98,7 +97,7 @@ def _errors(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
         found = [(rank, results.summary(entry(data, rank, setting))) for rank in ranks(data)]
         there = [(rank, summary) for rank, summary in found if summary is not None]
         points = [(float(rank), 100 - summary.accuracy) for rank, summary in there]
-        errors = [summary.sd / math.sqrt(summary.runs) for _, summary in there]
+        errors = [summary.standard_error for _, summary in there]
         curves.append(Curve(look, points, errors, [rank >= LARGEST.get(data, math.inf) for rank, _ in there]))
     return Panel("Error", Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=TICKS), curves)
 
@@ -117,7 +116,7 @@ def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
         there = [(rank, one) for rank, one in summaries if one is not None and (one.timed or not timed)]
         points = [(float(rank), one.seconds) for rank, one in there]
         marked = [rank >= LARGEST.get(data, math.inf) for rank, _ in there]
-        curves.append(Curve(look, points, [0.0] * len(points), marked))
+        curves.append(Curve(look, points, [None] * len(points), marked))
     return Panel("Time", Scale("Rank r", "Time (s)", x_ticks=TICKS, y_from=0), curves)
 
 

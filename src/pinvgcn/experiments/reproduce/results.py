@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,11 @@ class Summary:
     sd: float  # over the runs, with n − 1; 0 for a single run
     seconds: float
     timed: bool = True  # False: by the clock alone, which other work on the machine may have held up
+
+    @property
+    def standard_error(self) -> float | None:
+        """sd/√runs, of the mean accuracy; None for a single run, whose spread is unknown."""
+        return None if self.runs < 2 else self.sd / math.sqrt(self.runs)
 
     def against(self, reported: Reported | None) -> float | None:
         """The difference to the paper in standard errors, where both sides have a mean."""
