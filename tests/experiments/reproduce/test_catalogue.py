@@ -69,7 +69,7 @@ def test_what_is_corrected_stands_beside_the_paper_and_does_not_count() -> None:
     assert len(beside) == 6
     counted = {entry.method.name for entry, _ in oakland.reported()}
     assert not counted & {row.method.name for row in beside}
-    assert {"pinvgcn paper sigma=100 rank=100", "gcn k=10 sigma=100"} <= counted
+    assert {"pinvgcn paper sigma=100 rank=100", "gcn knn=10 sigma=100"} <= counted
 
 
 def test_ranks_beyond_the_largest_are_the_largest() -> None:
