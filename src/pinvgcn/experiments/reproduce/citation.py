@@ -42,7 +42,7 @@ def entries() -> list[Entry]:
     return [Entry(QUESTIONS[name], method) for method in methods for name in NETWORKS]
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The rows of the paper's table. Its GCN is quoted from elsewhere, where it ran 100 times too."""
     return [
         (Entry(QUESTIONS[name], method), Reported(paper()["table_citation"][name][key]))

@@ -38,7 +38,7 @@ def entries() -> list[Entry]:
     return entries_of(rows(), QUESTIONS)
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows."""
     return reported_of(rows(), QUESTIONS)
 

@@ -16,6 +16,11 @@ from pinvgcn.experiments.reproduce.rows import Row, cells_of, entries_of, head_o
 LABELS = 100  # per class
 QUESTIONS = {name: Question(name, LABELS) for name in CLOUDS}
 RANK, SIGMA = 100, 100.0  # where the filter is varied
+REMARKS = (
+    " So many used: fewer eigenvectors than the rank of the row stand out from rounding, and those were "
+    "used; as a row of the paper's table it counts all the same. Corrected: loops of weight 1, centred "
+    "coordinates, accurate eigenvectors, and beside the paper's row of the same σ and rank."
+)
 
 
 def rows() -> list[Row]:
@@ -64,7 +69,7 @@ def entries() -> list[Entry]:
     return entries_of(rows(), QUESTIONS)
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows in the paper's setting."""
     return reported_of(rows(), QUESTIONS)
 
@@ -97,11 +102,7 @@ def _information(results: Results) -> Table:
 
 def _results(results: Results) -> Table:
     lines = [[Cell(row.label), Cell(row.sigma), *cells_of(results, row, QUESTIONS)] for row in rows()]
-    corrected = (
-        " Corrected: loops of weight 1, centred coordinates, accurate eigenvectors, and beside the paper's "
-        "row of the same σ and rank."
-    )
-    return Table(["Method", "σ", *head_of(QUESTIONS)], lines, CAPTION + corrected)
+    return Table(["Method", "σ", *head_of(QUESTIONS)], lines, CAPTION + REMARKS)
 
 
 OAKLAND = Experiment("oakland", "Point clouds", entries, blocks, tuple(QUESTIONS.values()), reported)

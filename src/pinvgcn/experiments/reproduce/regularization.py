@@ -33,7 +33,7 @@ def entries() -> list[Entry]:
     return [entry(data, R, rank) for data in NETWORKS for R in FACTORS for rank in LOOKS]
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The points of the paper's curves."""
     curves = paper()["figure_categorical_regularization"]
     return [

@@ -49,7 +49,7 @@ def entries() -> list[Entry]:
     ]
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The points of the paper's curves, as accuracies."""
     return [
         (Entry(Question(data, int(size)), method), Reported(100 - 100 * rate))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
+from pinvgcn.experiments.reproduce.cells import eigenvectors
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import paper
@@ -45,8 +46,8 @@ def blocks(results: Results) -> list[Block]:
     rows = []
     for label, rank, entry, theirs in _rows():
         ours = results.mean_weights(entry)
-        used = results.setup_facts(entry).get("rank")
-        cells = [Cell(label), Cell(rank, "" if used is None else f"{used} used")]
+        used = eigenvectors(results, entry)
+        cells = [Cell(label), Cell(rank, f"{used} used" if used else "")]
         for place, part in enumerate(PARTS):
             text = f"{ours[part]:.3f}" if ours else results.why_not(entry)
             cells.append(Cell(text, f"{theirs[place]:.3f}"))
