@@ -38,7 +38,14 @@ def few(task: Task, rows: list[int]) -> np.ndarray:
 def test_the_registry_names_its_methods() -> None:
     assert list(BASELINES) == ["majority", *LEARNERS, "gradient_boosting", *SPREADERS, "self_training"]
     assert set(RIVALS) == {*BASELINES} - {"majority", "poisson"}
-    assert [method.name for method in plain_baselines("table")] == [*LEARNERS, *SPREADERS]
+    for kind in ("points", "table", "network"):
+        assert [method.name for method in plain_baselines(kind)] == [*LEARNERS, *SPREADERS]
+    assert [method.title for method in plain_baselines("points")][-2:] == [
+        "Label spreading, 10-NN",
+        "Poisson learning, 10-NN",
+    ]
+    on_edges = [method.title for method in plain_baselines("network")][-2:]
+    assert on_edges == ["Label spreading", "Poisson learning"]
     assert all(
         method.name == key and method.title and method.description for key, method in BASELINES.items()
     )

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from pinvgcn.experiments.learned import learned_filters, part_importance
+from pinvgcn import PinvGCNClassifier
+from pinvgcn.experiments.learned import learned_filters, mean_weights
 
 LAM = np.array([0.5, 0.8])
 
@@ -45,10 +46,33 @@ def test_filters_are_the_weighted_sum_of_the_basis(model: SimpleNamespace) -> No
     assert (first.count, second.count) == (2, 2)
 
 
-def test_part_importance_is_the_formula_of_the_paper(model: SimpleNamespace) -> None:
-    importance = part_importance(learned_filters(model))
-    assert importance == {
+def test_mean_weights_are_the_formula_of_the_paper(model: SimpleNamespace) -> None:
+    assert mean_weights(model) == {
         "zero": pytest.approx(((1 + 2) / 2 + (2 + 0) / 2) / 2),
         "pinv": pytest.approx(((3 + 0.5) / 2 + (1 + 1) / 2) / 2),
         "high": pytest.approx(((4 + 0) / 2 + (0 + 6) / 2) / 2),
     }
+
+
+def test_mean_weights_of_layers_of_different_width_count_alike() -> None:
+    """A layer of 6 weights and one of 2: the mean of both means, not of all 8."""
+    layers = [torch.full((1, 2, 3), -1.0), torch.full((1, 1, 2), 5.0)]
+    network = SimpleNamespace(
+        convs=[SimpleNamespace(weights=torch.nn.Parameter(weights)) for weights in layers],
+        filter_basis=SimpleNamespace(names=("only",)),
+    )
+    assert mean_weights(SimpleNamespace(network_=network)) == {"only": 3.0}
+
+
+def test_mean_weights_of_a_fitted_classifier() -> None:
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    labels = np.full(40, -1)
+    labels[:4] = [0, 1, 0, 1]
+    model = PinvGCNClassifier.paper(sigma=1.0, rank=5, epochs=3).fit(points, labels)
+    by_layer = [conv.weights.detach().double().abs().mean(dim=(1, 2)) for conv in model.network_.convs]
+    expected = sum(by_layer) / len(by_layer)
+    found = mean_weights(model)
+    assert list(found) == ["zero impulse", "pseudoinverse", "high-pass"]
+    np.testing.assert_allclose(list(found.values()), expected.numpy(), rtol=1e-12)
+    means = np.mean([layer.mean_weight for layer in learned_filters(model)], axis=0)
+    np.testing.assert_allclose(list(found.values()), means, rtol=1e-12)

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pinvgcn.errors import TrainingError
-from pinvgcn.experiments.methods import BASELINES, poisson
+from pinvgcn.errors import ParameterError, TrainingError
+from pinvgcn.experiments.methods import BASELINES, plain_baselines, poisson
 from pinvgcn.experiments.methods.poisson import Factorised, Iterated, Solver, poisson_learning, self_tuned
 from pinvgcn.experiments.methods.spreading import PreparedSpreading
 from pinvgcn.experiments.sight import Sight
 from pinvgcn.experiments.task import Task
-from pinvgcn.graphs import nearest_points
+from pinvgcn.graphs import SparseGraph, nearest_points
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 3)) + 8 * (np.arange(60) >= 35)[:, None]  # two clouds, far apart
@@ -110,3 +110,43 @@ def test_points_and_tables(name: str) -> None:
     table = Task("t", "T", "table", frame, np.repeat([1, 0], 12), ("a", "b"), 1)
     answer = BASELINES[name].prepare(table).answer(few(24, {3: 1, 20: 0}), 0)
     np.testing.assert_array_equal(answer.codes, table.y)
+
+
+ALONG_EDGES = {method.name: method for method in plain_baselines("network")}
+
+
+def ring(n: int) -> np.ndarray:
+    return np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1)
+
+
+@pytest.mark.parametrize("name", ["label_spreading", "poisson"])
+def test_the_edges_of_a_network_and_not_its_features(name: str) -> None:
+    """Two rings whose features are those of the other ring; loops carry nothing."""
+    A = sp.csr_array(sp.block_diag([ring(9), ring(9)]))
+    words = sp.csr_array(np.tile(np.eye(9), (2, 1)))
+    task = Task(
+        "n", "N", "network", words, np.repeat([1, 0], 9), ("a", "b"), 1, graph=SparseGraph(A, loops=1.0)
+    )
+    prepared = ALONG_EDGES[name].prepare(task)
+    edges = prepared.A if isinstance(prepared, PreparedSpreading) else prepared.solver.W
+    np.testing.assert_array_equal(edges.toarray(), A.toarray())
+    np.testing.assert_array_equal(prepared.answer(few(18, {2: 1, 11: 0}), 0).codes, task.y)
+
+
+@pytest.mark.parametrize("name", ["label_spreading", "poisson"])
+def test_without_edges_or_neighbours(name: str) -> None:
+    points = Task("p", "P", "points", POINTS, np.zeros(60, dtype=int), ("a", "b"), 1)
+    with pytest.raises(ParameterError, match="k must be a whole number on P, which has no edges"):
+        ALONG_EDGES[name].prepare(points)
+
+
+@pytest.mark.parametrize("name", [name for name in ALONG_EDGES if name not in ("label_spreading", "poisson")])
+def test_the_others_see_the_features_of_a_network(name: str) -> None:
+    """Three words, of which the second decides; the edges join both classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    words = sp.csr_array(np.column_stack([rng.integers(0, 2, 40), y, np.ones(40)]).astype(float))
+    graph = SparseGraph(sp.csr_array(ring(40)), loops=1.0)
+    task = Task("n", "N", "network", words, y, ("a", "b"), 8, graph=graph)
+    answer = ALONG_EDGES[name].prepare(task).answer(few(40, {i: int(y[i]) for i in range(16)}), 0)
+    np.testing.assert_array_equal(answer.codes, y)

@@ -36,14 +36,13 @@ def learned_filters(model: Any, *, strongest: int = 6) -> list[LayerFilters]:
     basis = np.asarray(model.network_.filter_basis.evaluate(lam), dtype=float)  # (K, r + 2)
     layers = []
     for layer in model.network_.convs:
-        weights = layer.weights.detach().cpu().double().numpy()  # (K, N_in, N_out)
-        flat = weights.reshape(len(weights), -1)  # (K, N_in · N_out)
+        flat = _weights(layer)  # (K, N_in · N_out)
         responses = flat.T @ basis  # (N_in · N_out, r + 2)
         order = np.argsort(-np.abs(responses).max(axis=1), kind="stable")
         layers.append(
             LayerFilters(
                 parts=tuple(model.network_.filter_basis.names),
-                mean_weight=np.abs(flat).mean(axis=1),
+                mean_weight=_sizes(flat),
                 lam=lam,
                 quantiles=np.quantile(responses, QUANTILES, axis=0),
                 strongest=responses[order[:strongest]],
@@ -54,15 +53,19 @@ def learned_filters(model: Any, *, strongest: int = 6) -> list[LayerFilters]:
 
 
 def mean_weights(model: Any) -> dict[str, float]:
-    """μ_k = ½ Σ_l mean |W⁽ˡ'ᵏ⁾|: how much a fitted ``PinvGCNClassifier`` uses each part of its filters."""
-    sizes = [
-        np.abs(layer.weights.detach().cpu().double().numpy()).mean(axis=(1, 2))
-        for layer in model.network_.convs
-    ]
-    return dict(zip(model.network_.filter_basis.names, np.mean(sizes, axis=0).tolist(), strict=True))
+    """μ_k = 1/L Σ_l mean |W⁽ˡ'ᵏ⁾|: how much a fitted ``PinvGCNClassifier`` uses each part of its filters."""
+    sizes = np.mean([_sizes(_weights(layer)) for layer in model.network_.convs], axis=0)
+    return dict(zip(model.network_.filter_basis.names, sizes.tolist(), strict=True))
 
 
-def part_importance(layers: list[LayerFilters]) -> dict[str, float]:
-    """The average absolute weight of each part, over the layers."""
-    means = np.mean([layer.mean_weight for layer in layers], axis=0)
-    return dict(zip(layers[0].parts, means.tolist(), strict=True))
+def _weights(layer: Any) -> np.ndarray:
+    """W of one layer, flat (K, N_in · N_out)."""
+    weights = layer.weights.detach().cpu().double().numpy()  # (K, N_in, N_out)
+    flat: np.ndarray = weights.reshape(len(weights), -1)
+    return flat
+
+
+def _sizes(flat: np.ndarray) -> np.ndarray:
+    """The average of |W⁽ᵏ⁾| (K,)."""
+    sizes: np.ndarray = np.abs(flat).mean(axis=1)
+    return sizes

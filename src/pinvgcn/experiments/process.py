@@ -69,8 +69,8 @@ class Worker:
 def _cause(code: int | None) -> dict[str, Any]:
     if code == -9:
         return {
-            "reason": "out of memory",
-            "message": "the system ended the process (signal 9), as it does when memory runs out",
+            "reason": "killed, probably out of memory",
+            "message": "the process was ended by signal 9, as the system does when memory runs out",
         }
     return {"reason": "killed", "message": f"the process ended with exit code {code}"}
 

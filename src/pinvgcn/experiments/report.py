@@ -14,7 +14,7 @@ from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.demo import Demo
 from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.files import write_text
-from pinvgcn.experiments.learned import learned_filters, part_importance
+from pinvgcn.experiments.learned import learned_filters, mean_weights
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.experiments.pieces import name_cell, percent, recall_table, seconds_cell, share_cell
 from pinvgcn.experiments.task import Sink
@@ -50,13 +50,12 @@ def results(demo: Demo, surroundings: dict[str, Any]) -> dict[str, Any]:
 def _model_numbers(comparison: Comparison) -> dict[str, Any]:
     """What is known about the network of the first split."""
     model = comparison.answers[OURS].model
-    layers = learned_filters(model)
     return {
         "seed": comparison.seeds[0],
         "solver": str(model.spectrum_.solver),
         "eigengap": float(model.spectrum_.eigengap),
         "eigenvalues": np.asarray(model.spectrum_.values, dtype=float).tolist(),
-        "mean_absolute_weight": part_importance(layers),
+        "mean_absolute_weight": mean_weights(model),
         "loss_curve": [float(loss) for loss in model.loss_curve_],
     }
 

@@ -82,3 +82,13 @@ def test_a_failure_counts_until_something_has_run(tmp_path: Path) -> None:
     assert ledger.failure("q", "m") is not None
     ledger.append("run", question="q", method="m", seed=5, accuracy=0.9)
     assert ledger.failure("q", "m") is None
+
+
+def test_a_failure_of_statistics_has_no_method(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "results.jsonl")
+    assert ledger.failure("q") is None
+    ledger.append("failure", question="q", reason="error", message="")
+    assert ledger.failure("q") is not None
+    assert ledger.failure("q", "m") is None
+    ledger.append("statistics", question="q", numbers={})
+    assert ledger.failure("q") is None

@@ -53,3 +53,9 @@ def test_a_summary_against_what_was_reported() -> None:
     assert summary.against(Reported(90.0, 10.0)) == pytest.approx(2 / math.sqrt(1 + 1))
     assert summary.against(None) is None
     assert summary.against(Reported(None, remark="out of memory")) is None
+
+
+def test_the_standard_error_of_a_mean() -> None:
+    assert Summary(runs=4, accuracy=92.0, sd=3.0, seconds=1.0).standard_error == 1.5
+    assert Summary(runs=1, accuracy=92.0, sd=0.0, seconds=1.0).standard_error is None
+    assert Summary(runs=2, accuracy=92.0, sd=0.0, seconds=1.0).standard_error == 0

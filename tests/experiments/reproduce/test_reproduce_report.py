@@ -49,6 +49,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ledger.append("failure", question=question, method=pinv("paper", high_pass=False).name, **slow)
     numbers = {"nodes": 8124, "classes": 2, "hyperedges": 112, "eigengap": 0.670035, "largest_rank": 83}
     ledger.append("statistics", question=question, numbers=numbers)
+    broken = {"reason": "error", "message": "QhullError: flat (q.py, line 1)", "budget": 9, "finished": 0}
+    ledger.append("failure", question="oakland1, 100 per class", **broken)
     write_report(Results(ledger, missing={"cora": "put it there"}), folder, chosen_experiments("all"))
     return folder
 
@@ -92,6 +94,7 @@ def test_what_did_not_run_says_why(written: Path) -> None:
     text = (written / "report.md").read_text()
     assert "PinvGCN without high-pass: over budget, ended after 9 s before its first run." in text
     assert "cora: no data. put it there" in text
+    assert "oakland1, 100 per class, statistics: error, QhullError: flat (q.py, line 1)." in text
     assert "not run" in text
 
 

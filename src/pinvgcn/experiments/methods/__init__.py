@@ -6,7 +6,7 @@ In the order in which they build on each other:
 - ``supervised``: what learns from the labelled rows alone
 - ``self_training``: what takes its own answers as labels
 - ``joined``: the sparse graph and the features that the methods below see of a task
-- ``spreading``, ``poisson``: labels that travel along a graph of nearest neighbours
+- ``spreading``, ``poisson``: labels that travel along edges, or along a graph of nearest neighbours
 - ``networks``: the networks of the paper's tables
 - ``registry``: all of them by name
 """

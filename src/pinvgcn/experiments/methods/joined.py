@@ -19,11 +19,11 @@ def adjacency(task: Task, k: int | None, sigma: float | None = None) -> sp.csr_a
     by the number of hyperedges that they share, with weights 1.
     """
     if task.kind == "points":
-        return undirected(nearest_points(task.X, _asked(task, k)), sigma=sigma)
+        return undirected(nearest_points(task.X, required(task, k)), sigma=sigma)
     if isinstance(task.graph, SparseGraph):
         A = task.graph.adjacency
         return sp.csr_array(A - sp.diags_array(A.diagonal()))
-    return undirected(sharing_most(hypergraph(task), _asked(task, k)))
+    return undirected(sharing_most(hypergraph(task), required(task, k)))
 
 
 def hypergraph(task: Task) -> Hypergraph:
@@ -49,7 +49,8 @@ def features(task: Task) -> Any:
     return sp.csr_array(sp.diags_array(scale) @ X)
 
 
-def _asked(task: Task, k: int | None) -> int:
+def required(task: Task, k: int | None) -> int:
+    """k, without which rows that no edges join cannot be joined."""
     if k is None:
         raise ParameterError(
             f"k must be a whole number on {task.title}, which has no edges. Got None instead."

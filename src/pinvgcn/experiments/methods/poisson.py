@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import TrainingError
-from pinvgcn.experiments.methods.joined import adjacency
+from pinvgcn.experiments.methods.joined import adjacency, required
 from pinvgcn.experiments.task import Answer, Prepared, Task
 from pinvgcn.graphs import nearest_points
 
@@ -28,10 +28,10 @@ class PoissonLearning:
     docs/maths.md; a node gets the class of the largest entry of u.
 
     On the k-nearest-neighbour graph, with the authors' weights exp(−4 |x_i − x_j|²/r_i²) on points, r_i the
-    distance to the k-th neighbour, added in both directions.
+    distance to the k-th neighbour, added in both directions; or, where k is None, on the edges of a network.
     """
 
-    k: int = 10
+    k: int | None = 10
     name: str = "poisson"
     title: str = "Poisson learning, 10-NN"
     description: str = "Treats labels as sources and sinks of a flow between the 10 nearest rows."
@@ -40,11 +40,21 @@ class PoissonLearning:
         """Make the graph and, for points, factorise its Laplacian."""
         start = time.perf_counter()
         in_space = task.kind == "points"
-        W = self_tuned(nearest_points(task.X, self.k)) if in_space else adjacency(task, self.k)
+        if in_space:
+            W = self_tuned(nearest_points(task.X, required(task, self.k)))
+        else:
+            W = adjacency(task, self.k)
         made = time.perf_counter()
         solver = Factorised(W) if in_space else Iterated(W)
         seconds = {"graph": made - start, "factors": time.perf_counter() - made}
         return PreparedPoisson(solver, len(task.class_names), seconds)
+
+
+POISSON_ALONG_EDGES = PoissonLearning(
+    k=None,
+    title="Poisson learning",
+    description="Treats labels as sources and sinks of a flow along the edges.",
+)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from pinvgcn.checks import check_choice
 from pinvgcn.experiments.methods.networks import arma, gcn, gdc, graph_sage, hgnn, hypergcn
-from pinvgcn.experiments.methods.poisson import PoissonLearning
+from pinvgcn.experiments.methods.poisson import POISSON_ALONG_EDGES, PoissonLearning
 from pinvgcn.experiments.methods.self_training import SelfTraining
-from pinvgcn.experiments.methods.spreading import LabelSpreading
+from pinvgcn.experiments.methods.spreading import SPREADING_ALONG_EDGES, LabelSpreading
 from pinvgcn.experiments.methods.supervised import SUPERVISED
 from pinvgcn.experiments.task import Kind, Method
 
@@ -45,8 +45,12 @@ def paper_baseline(name: str, *, knn: int | None = None, sigma: float | None = N
 
 
 def plain_baselines(kind: Kind) -> list[Method]:
-    """What the paper lacked, on such data."""
-    return [BASELINES[name] for name in PLAIN]
+    """What the paper lacked, on such data: labels travel along the edges of a network, and elsewhere between
+    nearest neighbours."""
+    edges: dict[str, Method] = {
+        method.name: method for method in (SPREADING_ALONG_EDGES, POISSON_ALONG_EDGES)
+    }
+    return [edges[name] if kind == "network" and name in edges else BASELINES[name] for name in PLAIN]
 
 
 def network_baselines() -> list[Method]:

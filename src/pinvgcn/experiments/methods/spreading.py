@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.experiments.methods.joined import adjacency
+from pinvgcn.experiments.methods.joined import adjacency, required
 from pinvgcn.experiments.sight import Sight, look
 from pinvgcn.experiments.task import Answer, Prepared, Task
 from pinvgcn.graphs import undirected
@@ -18,13 +18,14 @@ ROUNDS = 1000  # at most: it converges in some tens
 
 @dataclass(frozen=True)
 class LabelSpreading:
-    """F ← α D^(−1/2) A D^(−1/2) F + (1 − α) Y until it stays, on the k-nearest-neighbour graph, with
-    scikit-learn's α = 0.2; from "Learning with Local and Global Consistency" (Zhou et al., 2003).
+    """F ← α D^(−1/2) A D^(−1/2) F + (1 − α) Y until it stays, on the k-nearest-neighbour graph or, where k is
+    None, on the edges of a network, with scikit-learn's α = 0.2; from "Learning with Local and Global
+    Consistency" (Zhou et al., 2003).
 
     Its dense graph (the kernel "rbf") has n² entries, 67 GB on Oakland 2, and no width that suits all data.
     """
 
-    k: int = 10
+    k: int | None = 10
     name: str = "label_spreading"
     title: str = "Label spreading, 10-NN"
     description: str = "Lets labels seep to the 10 nearest rows, again and again (all pairs would not fit)."
@@ -33,8 +34,16 @@ class LabelSpreading:
         """Make the graph."""
         sight = look(task)
         start = time.perf_counter()
-        A = adjacency(task, self.k) if sight.rows is task.X else undirected(similar(sight.rows, self.k))
+        if sight.rows is task.X:
+            A = adjacency(task, self.k)
+        else:
+            A = undirected(similar(sight.rows, required(task, self.k)))
         return PreparedSpreading(A, {**sight.seconds, "graph": time.perf_counter() - start}, sight)
+
+
+SPREADING_ALONG_EDGES = LabelSpreading(
+    k=None, title="Label spreading", description="Lets labels seep along the edges, again and again."
+)
 
 
 def similar(rows: np.ndarray, k: int) -> sp.csr_array:

@@ -9,7 +9,7 @@ In the order in which data flows:
 - ``ledger``: the file of results, a JSON line for each thing that happened
 - ``statistics``, ``work``, ``runner``: the process that does the work, within a budget
 - ``results``: what the ledger says about an entry
-- ``blocks``, ``cells``, ``curves``: pieces of a report, in Markdown and in HTML
+- ``blocks``, ``cells``, ``curves``, ``rows``: pieces of a report, in Markdown and in HTML
 - ``oakland``, ``hypergraphs``, ``split_size``, ``citation``, ``regularization``, ``rank``, ``weights``: one
   experiment each, its work and its part of the report; ``catalogue`` has them all
 - ``report``, ``job``: the report, and ``pinvgcn reproduce`` as a whole

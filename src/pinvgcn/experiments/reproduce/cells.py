@@ -25,7 +25,7 @@ def compared(results: Results, entry: Entry | None, reported: Reported | None) -
     return [
         _time(summary, reported),
         _accuracy(summary, reported, results.why_not(entry) if entry is not None else ""),
-        difference(summary, reported),
+        _difference(summary, reported, used(results, entry) if entry is not None else ""),
     ]
 
 
@@ -45,13 +45,46 @@ def _accuracy(summary: Summary | None, reported: Reported | None, why: str) -> C
     return Cell(spread(summary.accuracy, summary.sd if summary.runs > 1 else None), below)
 
 
-def difference(summary: Summary | None, reported: Reported | None) -> Cell:
+def _difference(summary: Summary | None, reported: Reported | None, used: str) -> Cell:
     """In standard errors, and of how many runs."""
     if summary is None:
         return Cell("")
     errors = summary.against(reported)
-    runs = f"{summary.runs} run{'s' if summary.runs > 1 else ''}"
-    return Cell(signed(errors), runs, strong=noteworthy(errors))
+    return Cell(signed(errors), runs(summary) + used, strong=noteworthy(errors))
+
+
+def runs(summary: Summary) -> str:
+    """1 run, 2 runs"""
+    return f"{summary.runs} run{'s' if summary.runs > 1 else ''}"
+
+
+def used(results: Results, entry: Entry) -> str:
+    """ ", 65 used" where fewer eigenvectors than the rank that is asked for exist; else nothing."""
+    return f", {eigenvectors(results, entry)} used" if results.short_of(entry, entry.rank) else ""
+
+
+def eigenvectors(results: Results, entry: Entry) -> str:
+    """65, or 97 to 100 where the set-ups differ"""
+    found = results.ranks_used(entry)
+    return " to ".join(str(rank) for rank in dict.fromkeys((found[0], found[-1]))) if found else ""
+
+
+def brief(results: Results, entry: Entry, theirs: float, digits: int, *, rate: bool = False) -> Cell:
+    """One number in percent; below the paper's, and in brackets the difference in standard errors and the
+    number of runs. An accuracy, or a ``rate`` of misclassification."""
+    below = f"{theirs:.{digits}f}"
+    summary = results.summary(entry)
+    if summary is None:
+        return Cell(results.why_not(entry), below)
+    value = 100 - summary.accuracy if rate else summary.accuracy
+    errors = summary.against(Reported(100 - theirs if rate else theirs))
+    # more errors than the paper are a negative difference in accuracy
+    shown = signed(-errors if rate and errors is not None else errors)
+    return Cell(
+        f"{value:.{digits}f}",
+        f"{below} ({shown}; {summary.runs}{used(results, entry)})",
+        strong=noteworthy(errors),
+    )
 
 
 def noteworthy(errors: float | None) -> bool:

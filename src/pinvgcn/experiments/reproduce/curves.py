@@ -26,11 +26,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y) of one look: ours, with the standard error of each mean, or the paper's."""
+    """Points (x, y) of one look: ours, each with its standard error where that is known, or the paper's."""
 
     look: Look
     points: Sequence[tuple[float, float]]
-    errors: Sequence[float] | None = None  # one each where it is ours
+    errors: Sequence[float | None] | None = None  # one each where it is ours
     marked: Sequence[bool] = ()  # points that are drawn hollow
 
     @property
@@ -77,7 +77,7 @@ def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> F
         before = ""
         for panel, ax in zip(panels, grid.flat, strict=True):
             for curve in panel.curves:
-                _curve(ax, curve)
+                _curve(ax, curve, panel.scale)
             for level in panel.levels:
                 ax.axhline(level.value, color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
             ax.set_title(panel.title)
@@ -92,10 +92,26 @@ def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> F
     return figure
 
 
-def _curve(ax: Axes, curve: Curve) -> None:
+def without_place(panels: Sequence[Panel]) -> str:
+    """Our points of a logarithmic axis that are zero, as the end of a caption; empty where there are none."""
+    found = [
+        f"{panel.title}, {curve.look.title} at {x:g}"
+        for panel in panels
+        if panel.scale.log_y
+        for curve in panel.curves
+        if curve.ours
+        for x, y in curve.points
+        if y <= 0
+    ]
+    return f" Zero, which has no place on a logarithmic axis: {'; '.join(found)}." if found else ""
+
+
+def _curve(ax: Axes, curve: Curve, scale: Scale) -> None:
     if not curve.points:
         return
     x, y = np.array(curve.points, dtype=float).T
+    if scale.log_y:
+        y = np.where(y > 0, y, np.nan)
     look = curve.look
     if not curve.ours:
         ax.plot(
@@ -105,9 +121,10 @@ def _curve(ax: Axes, curve: Curve) -> None:
         return
     ax.plot(x, y, color=look.colour, linewidth=1.7)
     hollow = np.array(curve.marked or [False] * len(x))
+    errors = np.array(curve.errors, dtype=float)  # without a bar where it is None, and then not a number
     for chosen, face in ((~hollow, look.colour), (hollow, "white")):
         ax.errorbar(
-            x[chosen], y[chosen], np.asarray(curve.errors)[chosen], color=look.colour, linestyle="none",
+            x[chosen], y[chosen], errors[chosen], color=look.colour, linestyle="none",
             marker=look.marker, markersize=5, markerfacecolor=face, elinewidth=1.0, capsize=2,
         )  # fmt: skip
 

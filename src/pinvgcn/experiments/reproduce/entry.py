@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.reproduce.question import Question
 from pinvgcn.experiments.task import Method
 
@@ -25,6 +26,11 @@ class Entry:
     def family(self) -> str:
         """The method without its settings, as ``--methods`` calls it."""
         return self.method.name.split()[0]
+
+    @property
+    def rank(self) -> int | None:
+        """How many eigenvectors are asked for, where a number is."""
+        return self.method.settings.get("rank") if isinstance(self.method, Pinv) else None
 
     @property
     def title(self) -> str:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.cells import CAPTION, NONE, compared
+from pinvgcn.experiments.reproduce.cells import CAPTION, NONE
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import TABLES, TITLES, Question
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.rows import Row, cells_of, entries_of, head_of, reported_of
 from pinvgcn.experiments.task import Method
 
 LABELS = 10  # per class
 QUESTIONS = {name: Question(name, LABELS) for name in TABLES}
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the table, with the paper's own where it has one."""
-
-    label: str
-    method: Method
-    reported: dict[str, Any]  # by data set
 
 
 def rows() -> list[Row]:
@@ -41,22 +30,17 @@ def rows() -> list[Row]:
             method = paper_baseline(row["method"], knn=row.get("knn"))
             label = f"10-NN: {row['method']}" if "knn" in row else row["method"]
         found.append(Row(label, method, row))
-    return found + [Row(method.title, method, {}) for method in plain_baselines("table")]
+    return found + [Row(method.title, method) for method in plain_baselines("table")]
 
 
 def entries() -> list[Entry]:
     """Row by row."""
-    return [Entry(QUESTIONS[name], row.method) for row in rows() for name in TABLES]
+    return entries_of(rows(), QUESTIONS)
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows."""
-    found = [
-        (Entry(QUESTIONS[name], row.method), Reported.of(row.reported.get(name)))
-        for row in rows()
-        for name in TABLES
-    ]
-    return [(entry, cell) for entry, cell in found if cell is not None and cell.accuracy is not None]
+    return reported_of(rows(), QUESTIONS)
 
 
 def blocks(results: Results) -> list[Block]:
@@ -90,18 +74,8 @@ def _information(results: Results) -> Table:
 
 
 def _results(results: Results) -> Table:
-    lines = []
-    for row in rows():
-        cells = [Cell(row.label)]
-        for name in TABLES:
-            cells += compared(
-                results, Entry(QUESTIONS[name], row.method), Reported.of(row.reported.get(name))
-            )
-        lines.append(cells)
-    head = ["Method"]
-    for name in TABLES:
-        head += [f"{TITLES[name]}: time", "Accuracy (%)", "Difference"]
-    return Table(head, lines, CAPTION)
+    lines = [[Cell(row.label), *cells_of(results, row, QUESTIONS)] for row in rows()]
+    return Table(["Method", *head_of(QUESTIONS)], lines, CAPTION)
 
 
 HYPERGRAPHS = Experiment("hypergraphs", "Hypergraphs", entries, blocks, tuple(QUESTIONS.values()), reported)

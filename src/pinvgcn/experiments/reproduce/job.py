@@ -88,7 +88,7 @@ def reproduce(
         runner.run(entries, request.seeds)
         results = Results(ledger, missing=runner.missing)
     shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
-    tallies = {experiment.title: results.tally(experiment.reported()) for experiment in experiments}
+    tallies = {experiment.title: results.tally(experiment.reported(results)) for experiment in experiments}
     return Outcome(write_report(results, out, shown), tallies, runner.missing)
 
 

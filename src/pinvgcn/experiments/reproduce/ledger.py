@@ -5,7 +5,7 @@
 ``statistics``  what was computed of a data set itself
 ``setup``       a method has prepared for a question: its seconds and what it found
 ``run``         a method has answered a question for one seed: accuracy and seconds
-``failure``     a method could not: why, and under which budget
+``failure``     a method, or what computes the statistics, could not: why, and under which budget
 ==============  ==============================================================================
 
 ``seconds`` are those of the clock, by stage; ``cpu`` is the processor time of all threads, which other work
@@ -77,8 +77,8 @@ class Ledger:
             found.setdefault(line["seed"], line)
         return dict(sorted(found.items()))
 
-    def failure(self, question: str, method: str) -> dict[str, Any] | None:
-        """Why a method could not go on, if that is the last thing known of it."""
+    def failure(self, question: str, method: str | None = None) -> dict[str, Any] | None:
+        """Why a method, or without one the statistics, could not go on, if that is the last known of it."""
         last = self._last.get((question, method))
         return last if last is not None and last["kind"] == "failure" else None
 

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.cells import CAPTION, NONE, compared
+from pinvgcn.experiments.reproduce.cells import CAPTION, NONE
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import Setting, pinv
 from pinvgcn.experiments.reproduce.question import CLOUDS, TITLES, Question
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.task import Method
+from pinvgcn.experiments.reproduce.rows import Row, cells_of, entries_of, head_of, reported_of
 
 LABELS = 100  # per class
 QUESTIONS = {name: Question(name, LABELS) for name in CLOUDS}
-CORRECTED = "Corrected PinvGCN"
 RANK, SIGMA = 100, 100.0  # where the filter is varied
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the table, with the paper's own where it has one."""
-
-    label: str
-    sigma: str
-    method: Method
-    reported: dict[str, Any]  # by data set
+REMARKS = (
+    " So many used: fewer eigenvectors than the rank of the row stand out from rounding, and those were "
+    "used; as a row of the paper's table it counts all the same. Corrected: loops of weight 1, centred "
+    "coordinates, accurate eigenvectors, and beside the paper's row of the same σ and rank."
+)
 
 
 def rows() -> list[Row]:
@@ -37,19 +28,20 @@ def rows() -> list[Row]:
     theirs = [
         Row(
             f"{row['knn']}-NN: {row['method']}",
-            NONE if row["sigma"] is None else str(row["sigma"]),
             paper_baseline(row["method"], knn=row["knn"], sigma=row["sigma"]),
             row,
+            sigma=NONE if row["sigma"] is None else str(row["sigma"]),
         )
         for row in paper()["table_oakland"]["rows"]
         if row["method"] != "PinvGCN"
     ]
-    defaults = Row("PinvGCN, defaults of this package, coordinates alone", "auto", pinv("default"), {})
-    plain = [Row(method.title, NONE, method, {}) for method in plain_baselines("points")]
+    label = "PinvGCN, defaults of this package, coordinates alone"
+    defaults = Row(label, pinv("default"), setting="default", sigma="auto")
+    plain = [Row(method.title, method, sigma=NONE) for method in plain_baselines("points")]
     return [
         *theirs,
         *_pinv_rows("paper", "PinvGCN"),
-        *_pinv_rows("corrected", CORRECTED),
+        *_pinv_rows("corrected", "Corrected PinvGCN"),
         defaults,
         *plain,
     ]
@@ -60,31 +52,26 @@ def _pinv_rows(setting: Setting, name: str) -> list[Row]:
     found = [
         Row(
             f"{name}, r = {row['rank']}",
-            str(row["sigma"]),
             pinv(setting, sigma=float(row["sigma"]), rank=row["rank"]),
             row,
+            setting,
+            str(row["sigma"]),
         )
         for row in paper()["table_oakland"]["rows"]
         if row["method"] == "PinvGCN"
     ]
     without = pinv(setting, sigma=SIGMA, rank=RANK, high_pass=False)
-    return [*found, Row(f"{name}, r = {RANK}, without high-pass", f"{SIGMA:g}", without, {})]
+    return [*found, Row(f"{name}, r = {RANK}, without high-pass", without, {}, setting, f"{SIGMA:g}")]
 
 
 def entries() -> list[Entry]:
     """Row by row."""
-    return [Entry(QUESTIONS[name], row.method) for row in rows() for name in CLOUDS]
+    return entries_of(rows(), QUESTIONS)
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows in the paper's setting."""
-    found = [
-        (Entry(QUESTIONS[name], row.method), Reported.of(row.reported.get(name)))
-        for row in rows()
-        for name in CLOUDS
-        if not row.label.startswith(CORRECTED)
-    ]
-    return [(entry, cell) for entry, cell in found if cell is not None and cell.accuracy is not None]
+    return reported_of(rows(), QUESTIONS)
 
 
 def blocks(results: Results) -> list[Block]:
@@ -114,22 +101,8 @@ def _information(results: Results) -> Table:
 
 
 def _results(results: Results) -> Table:
-    lines = []
-    for row in rows():
-        cells = [Cell(row.label), Cell(row.sigma)]
-        for name in CLOUDS:
-            cells += compared(
-                results, Entry(QUESTIONS[name], row.method), Reported.of(row.reported.get(name))
-            )
-        lines.append(cells)
-    head = ["Method", "σ"]
-    for name in CLOUDS:
-        head += [f"{TITLES[name]}: time", "Accuracy (%)", "Difference"]
-    corrected = (
-        " Corrected: loops of weight 1, centred coordinates, accurate eigenvectors, and beside the paper's "
-        "row of the same σ and rank."
-    )
-    return Table(head, lines, CAPTION + corrected)
+    lines = [[Cell(row.label), Cell(row.sigma), *cells_of(results, row, QUESTIONS)] for row in rows()]
+    return Table(["Method", "σ", *head_of(QUESTIONS)], lines, CAPTION + REMARKS)
 
 
 OAKLAND = Experiment("oakland", "Point clouds", entries, blocks, tuple(QUESTIONS.values()), reported)

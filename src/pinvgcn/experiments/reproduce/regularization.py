@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from pinvgcn.experiments.figures.drawing import BLUE, VERMILLION
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
-from pinvgcn.experiments.reproduce.cells import NONE, noteworthy, signed
+from pinvgcn.experiments.reproduce.cells import brief
 from pinvgcn.experiments.reproduce.curves import Curve, Line, Look, Panel, Scale, draw
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
@@ -35,7 +33,7 @@ def entries() -> list[Entry]:
     return [entry(data, R, rank) for data in NETWORKS for R in FACTORS for rank in LOOKS]
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The points of the paper's curves."""
     curves = paper()["figure_categorical_regularization"]
     return [
@@ -65,7 +63,7 @@ def _panel(results: Results, data: str) -> Panel:
             summary = results.summary(entry(data, R, rank))
             if summary is not None:
                 points.append((R, summary.accuracy))
-                errors.append(summary.sd / math.sqrt(summary.runs))
+                errors.append(summary.standard_error)
         curves.append(Curve(look, points, errors))
     gcn = Line("GCN, reported", paper()["table_citation"][data]["GCN"])
     scale = Scale("Regularization factor R", "Accuracy (%)", log_x=True, x_ticks=TICKS, y_range=RANGES[data])
@@ -76,21 +74,9 @@ def _numbers(results: Results) -> Table:
     rows = []
     for data in NETWORKS:
         for rank in LOOKS:
-            cells = [Cell(f"{TITLES[data]}, rank {rank}")]
-            for R, accuracy in paper()["figure_categorical_regularization"][data][f"rank{rank}"]:
-                summary = results.summary(entry(data, R, rank))
-                if summary is None:
-                    cells.append(Cell(results.why_not(entry(data, R, rank)) or NONE, f"{accuracy:.1f}"))
-                else:
-                    errors = summary.against(Reported(accuracy))
-                    cells.append(
-                        Cell(
-                            f"{summary.accuracy:.1f}",
-                            f"{accuracy:.1f} ({signed(errors)}; {summary.runs})",
-                            strong=noteworthy(errors),
-                        )
-                    )
-            rows.append(cells)
+            theirs = paper()["figure_categorical_regularization"][data][f"rank{rank}"]
+            cells = [brief(results, entry(data, R, rank), accuracy, 1) for R, accuracy in theirs]
+            rows.append([Cell(f"{TITLES[data]}, rank {rank}"), *cells])
     head = ["Network and rank", *(f"R = {R:g}" for R in FACTORS)]
     caption = (
         "Accuracy in percent: ours above; below the paper's and, in brackets, the difference in standard "

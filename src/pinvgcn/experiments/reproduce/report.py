@@ -65,7 +65,7 @@ def _html(sections: Sequence[tuple[str, list[Block]]]) -> str:
 
 def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
     """How many of the paper's accuracies came out, and how many did not."""
-    tallies = [(experiment.title, results.tally(experiment.reported())) for experiment in experiments]
+    tallies = [(experiment.title, results.tally(experiment.reported(results))) for experiment in experiments]
     rows = [
         [Cell(title), *(Cell(str(count)) for count in astuple(tally))]
         for title, tally in tallies
@@ -74,8 +74,8 @@ def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block
     head = ["Part", "Accuracies in the paper", "Computed here", "Within two", "Better", "Worse"]
     caption = (
         "How many accuracies, of two runs or more, agree with the paper within two standard errors, are "
-        "better, or are worse. The same method in the same setting on the same data; what is corrected "
-        "here does not count."
+        "better, or are worse. The same method in the same setting on the same data: what is corrected "
+        "here does not count, nor do points of the rank figure whose rank does not exist."
     )
     return [Table(head, rows, caption)] if rows else []
 
@@ -84,7 +84,7 @@ def _differences(results: Results, experiments: Sequence[Experiment]) -> list[Bl
     """All that is bold above and in the paper's own setting, in one list."""
     rows = []
     for experiment in experiments:
-        for entry, cell in experiment.reported():
+        for entry, cell in experiment.reported(results):
             summary = results.summary(entry)
             errors = None if summary is None else summary.against(cell)
             if summary is None or cell.accuracy is None or not noteworthy(errors):
@@ -107,6 +107,11 @@ def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block
     """Each failure in one line, with its reason."""
     entries = distinct(entry for experiment in experiments for entry in experiment.entries())
     lines = [f"{data}: no data. {message}" for data, message in (results.missing or {}).items()]
+    for question in dict.fromkeys(
+        question for experiment in experiments for question in experiment.questions
+    ):
+        if (failure := results.ledger.failure(question.key)) is not None:
+            lines.append(f"{question.key}, statistics: {failure['reason']}, {failure['message']}.")
     for entry, failure in results.failures(entries):
         lines.append(
             f"{entry.question.key}, {entry.method.title}: {failure['reason']}, {failure['message']}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,11 @@ class Summary:
     sd: float  # over the runs, with n − 1; 0 for a single run
     seconds: float
     timed: bool = True  # False: by the clock alone, which other work on the machine may have held up
+
+    @property
+    def standard_error(self) -> float | None:
+        """sd/√runs, of the mean accuracy; None for a single run, whose spread is unknown."""
+        return None if self.runs < 2 else self.sd / math.sqrt(self.runs)
 
     def against(self, reported: Reported | None) -> float | None:
         """The difference to the paper in standard errors, where both sides have a mean."""
@@ -96,11 +102,15 @@ class Results:
         found = ((entry, self.ledger.failure(*entry.key)) for entry in entries)
         return [(entry, failure) for entry, failure in found if failure is not None]
 
-    def setup_facts(self, entry: Entry) -> dict[str, Any]:
-        """What the last set-up found out."""
+    def ranks_used(self, entry: Entry) -> list[int]:
+        """The numbers of eigenvectors that its set-ups found, each once; more than one where the code went on
+        between the runs."""
         lines = self.ledger.of("setup", *entry.key)
-        facts: dict[str, Any] = lines[-1]["facts"] if lines else {}
-        return facts
+        return sorted({int(line["facts"]["rank"]) for line in lines if "rank" in line["facts"]})
+
+    def short_of(self, entry: Entry, rank: int | None) -> bool:
+        """Whether it used fewer eigenvectors than ``rank``: those that exist and stand out from rounding."""
+        return rank is not None and any(used < rank for used in self.ranks_used(entry))
 
     def mean_weights(self, entry: Entry) -> dict[str, float]:
         """The average absolute weight of each part, over the runs; empty without runs."""

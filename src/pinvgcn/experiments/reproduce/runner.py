@@ -54,11 +54,13 @@ class Runner:
         return jobs
 
     def _given_up(self, entry: Entry) -> bool:
-        """What failed is not tried again, unless it was too slow for a smaller budget than now."""
+        """What failed is not tried again, unless it was too slow: for a smaller budget than now, or only for
+        all runs at once. The budget is that of one command, and those that it finished are behind us."""
         failure = self.ledger.failure(*entry.key)
         if failure is None or self.retry:
             return False
-        return failure["reason"] != OVER_BUDGET or self.budget <= failure["budget"]
+        slow = failure["reason"] == OVER_BUDGET
+        return not (slow and (self.budget > failure["budget"] or failure["finished"] > 0))
 
     def describe(self, questions: Iterable[Question]) -> None:
         """Compute the statistics that are not there yet."""

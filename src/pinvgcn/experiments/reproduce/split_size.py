@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
 from pinvgcn.experiments.methods import paper_baseline
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
-from pinvgcn.experiments.reproduce.cells import NONE, noteworthy, signed
-from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw
+from pinvgcn.experiments.reproduce.cells import brief
+from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
@@ -51,7 +49,7 @@ def entries() -> list[Entry]:
     ]
 
 
-def reported() -> list[tuple[Entry, Reported]]:
+def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The points of the paper's curves, as accuracies."""
     return [
         (Entry(Question(data, int(size)), method), Reported(100 - 100 * rate))
@@ -64,11 +62,11 @@ def reported() -> list[tuple[Entry, Reported]]:
 def blocks(results: Results) -> list[Block]:
     """The figure and its numbers."""
     panels = [_panel(results, data) for data in TABLES]
-    drawing = draw(panels)
     alternative = (
         "Misclassification rate against labels per class on three hypergraphs, ours and the paper's."
     )
-    return [Figure("split-size", drawing, CAPTION, alternative), _numbers(results)]
+    caption = CAPTION + without_place(panels)
+    return [Figure("split-size", draw(panels), caption, alternative), _numbers(results)]
 
 
 def _panel(results: Results, data: str) -> Panel:
@@ -79,9 +77,9 @@ def _panel(results: Results, data: str) -> Panel:
         points, errors = [], []
         for size in SIZES:
             summary = results.summary(Entry(Question(data, size), method))
-            if summary is not None and summary.accuracy < 100:  # no place for zero on a logarithmic axis
+            if summary is not None:
                 points.append((float(size), 100 - summary.accuracy))
-                errors.append(summary.sd / math.sqrt(summary.runs))
+                errors.append(summary.standard_error)
         curves.append(Curve(LOOKS[name], points, errors))
     return Panel(TITLES[data], SCALE, curves)
 
@@ -90,24 +88,12 @@ def _numbers(results: Results) -> Table:
     rows = []
     for data in TABLES:
         for name, method in methods().items():
-            cells = [Cell(f"{TITLES[data]}: {name}")]
-            for (_, rate), size in zip(paper()["figure_split_size"][data][name], SIZES, strict=True):
-                entry = Entry(Question(data, size), method)
-                summary = results.summary(entry)
-                if summary is None:
-                    cells.append(Cell(results.why_not(entry) or NONE, f"{100 * rate:.2f}"))
-                else:
-                    errors = summary.against(Reported(100 - 100 * rate))
-                    # more errors than the paper are a negative difference in accuracy: told as a rate
-                    shown = signed(None if errors is None else -errors)
-                    cells.append(
-                        Cell(
-                            f"{100 - summary.accuracy:.2f}",
-                            f"{100 * rate:.2f} ({shown}; {summary.runs})",
-                            strong=noteworthy(errors),
-                        )
-                    )
-            rows.append(cells)
+            theirs = paper()["figure_split_size"][data][name]
+            cells = [
+                brief(results, Entry(Question(data, int(size)), method), 100 * rate, 2, rate=True)
+                for size, rate in theirs
+            ]
+            rows.append([Cell(f"{TITLES[data]}: {name}"), *cells])
     head = ["Data set and method", *(f"{size} labels" for size in SIZES)]
     caption = (
         "Misclassification rate in percent: ours above; below the paper's and, in brackets, ours minus the "

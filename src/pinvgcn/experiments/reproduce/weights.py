@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
+from pinvgcn.experiments.reproduce.cells import eigenvectors
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import paper
@@ -15,10 +16,10 @@ PARTS = ("zero impulse", "pseudoinverse", "high-pass")
 SIGMA, RANK = 100.0, 100
 
 
-def _rows() -> list[tuple[str, str, Entry, list[float] | None]]:
+def _rows() -> list[tuple[str, str, Entry, list[float]]]:
     """Data set, rank, entry, and the paper's three numbers."""
     theirs = paper()["table_average_weights"]
-    rows: list[tuple[str, str, Entry, list[float] | None]] = []
+    rows: list[tuple[str, str, Entry, list[float]]] = []
     for name in CLOUDS:
         method = pinv("paper", sigma=SIGMA, rank=RANK)
         numbers = theirs[f"{name}_sigma100_rank100"]
@@ -45,11 +46,11 @@ def blocks(results: Results) -> list[Block]:
     rows = []
     for label, rank, entry, theirs in _rows():
         ours = results.mean_weights(entry)
-        used = results.setup_facts(entry).get("rank")
-        cells = [Cell(label), Cell(rank, "" if used is None else f"{used} used")]
+        used = eigenvectors(results, entry)
+        cells = [Cell(label), Cell(rank, f"{used} used" if used else "")]
         for place, part in enumerate(PARTS):
             text = f"{ours[part]:.3f}" if ours else results.why_not(entry)
-            cells.append(Cell(text, "" if theirs is None else f"{theirs[place]:.3f}"))
+            cells.append(Cell(text, f"{theirs[place]:.3f}"))
         runs = len(results.ledger.runs(*entry.key))
         cells.append(Cell(str(runs)))
         rows.append(cells)
