@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from behaviours import Behaves
 
 from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.hypergraphs import HYPERGRAPHS
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.question import Question
+from pinvgcn.experiments.reproduce.report import write_report
+from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.runner import Event, Runner
 
 MUSHROOM = Question("mushroom", 10)
+NO_SPLIT = Question("mushroom")  # asks for a standard split, which mushrooms do not have
 BUDGET = 4.0
 WELL = ("well", "busy", "warns")
 TROUBLED = ("fails", "greedy", "allocator", "lonely", "unprepared", "sleepy", "dies", "leaves")
@@ -47,6 +51,7 @@ def troubles(tmp_path_factory: pytest.TempPathFactory) -> Troubles:
     events: list[Event] = []
     started = time.monotonic()
     with Runner(ledger, budget=BUDGET, show=events.append) as runner:
+        runner.describe([NO_SPLIT])
         runner.run([entry(name) for name in (*WELL[:2], *TROUBLED, *WELL[2:])], range(3))
     return Troubles(ledger, events, time.monotonic() - started)
 
@@ -109,7 +114,18 @@ def test_a_run_that_is_too_slow_is_ended(troubles: Troubles) -> None:
 
 def test_all_runs_are_behind_us_at_the_end(troubles: Troubles) -> None:
     assert sum(event.finished for event in troubles.events) == 3 * (len(WELL) + len(TROUBLED))
-    assert sum(event.trouble for event in troubles.events) == len(TROUBLED)
+    assert sum(event.trouble for event in troubles.events) == len(TROUBLED) + 1
+
+
+def test_statistics_that_fail_are_kept_as_a_failure_and_told(troubles: Troubles, tmp_path: Path) -> None:
+    failure = troubles.ledger.failure(NO_SPLIT.key)
+    assert failure is not None
+    assert failure["message"].startswith("AssertionError")
+    asked = replace(HYPERGRAPHS, entries=list, questions=(NO_SPLIT,))  # nothing but these statistics
+    write_report(Results(troubles.ledger), tmp_path, [asked])
+    text = (tmp_path / "report.md").read_text()
+    assert "mushroom, standard split, statistics: error, AssertionError" in text
+    assert "Everything ran." not in text
 
 
 def test_what_failed_is_tried_again_only_when_that_may_help(troubles: Troubles) -> None:

@@ -121,7 +121,7 @@ def _curve(ax: Axes, curve: Curve, scale: Scale) -> None:
         return
     ax.plot(x, y, color=look.colour, linewidth=1.7)
     hollow = np.array(curve.marked or [False] * len(x))
-    errors = np.array(curve.errors, dtype=float)  # without a bar where it is None, and then not a number
+    errors = np.array(curve.errors, dtype=float)  # None becomes not a number, which has no bar
     for chosen, face in ((~hollow, look.colour), (hollow, "white")):
         ax.errorbar(
             x[chosen], y[chosen], errors[chosen], color=look.colour, linestyle="none",
