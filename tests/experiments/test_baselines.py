@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.svm import SVC
 
 from pinvgcn.experiments.methods import BASELINES, RIVALS, plain_baselines
 from pinvgcn.experiments.task import Task
@@ -55,6 +59,46 @@ def test_points_in_two_clusters(name: str, corners: Task) -> None:
 def test_a_table_with_a_value_that_no_label_has(name: str, table: Task) -> None:
     answer = BASELINES[name].prepare(table).answer(few(table, [0, 1, 2, 3, 4, 5, 6, 7]), seed=0)
     np.testing.assert_array_equal(answer.codes, table.y)
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("support_vectors", SVC()),
+        ("random_forest", RandomForestClassifier(300, random_state=5)),
+        (
+            "gradient_boosting",
+            HistGradientBoostingClassifier(min_samples_leaf=1, early_stopping=False, random_state=5),
+        ),
+    ],
+)
+def test_a_table_is_encoded_by_the_values_of_all_its_rows(name: str, model: Any) -> None:
+    """Against scikit-learn on the one-hot encoding of all rows: many values are those of no labelled row."""
+    rng = np.random.default_rng(2)
+    y = np.arange(300) % 3
+    cells = np.where(rng.random((300, 6)) < 0.3, y[:, None], rng.integers(0, 40, (300, 6)))
+    frame = pd.DataFrame(cells).add_prefix("column ").astype(str)
+    task = Task("t", "T", "table", frame, y, ("a", "b", "c"), 8)
+    labels = task.labels(0)
+    known = labels >= 0
+    everything = pd.get_dummies(frame).to_numpy(float)
+    seen = everything[:, everything[known].any(axis=0)]
+    assert seen.shape[1] < everything.shape[1] / 2
+
+    prepared = BASELINES[name].prepare(task)
+    found = prepared.answer(labels, seed=5).codes
+    np.testing.assert_array_equal(found, model.fit(everything[known], y[known]).predict(everything))
+    assert set(prepared.seconds) == {"encoding"}
+    if name != "gradient_boosting":  # whose trees look at every column that varies
+        assert (found != model.fit(seen[known], y[known]).predict(seen)).any()
+
+
+def test_the_numbers_of_a_table_are_scaled_by_all_its_rows() -> None:
+    """The labelled rows hardly differ in one column, in which all rows do."""
+    frame = pd.DataFrame({"wide": [0.0, 0.1, 0.1, 50, -50, np.nan], "narrow": [0.0, 1, 0.4, 0, 1, 0]})
+    task = Task("t", "T", "table", frame, np.array([0, 1, 0, 0, 1, 0]), ("a", "b"), 1)
+    answer = BASELINES["nearest_neighbour"].prepare(task).answer(np.array([0, 1, -1, -1, -1, -1]), seed=0)
+    np.testing.assert_array_equal(answer.codes, [0, 1, 0, 0, 1, 0])
 
 
 def test_the_nearest_neighbour_measures_in_metres() -> None:

@@ -66,11 +66,6 @@ def look(task: Task) -> Sight:
     )
 
 
-def some(rows: Any, mask: np.ndarray) -> Any:
-    """Some of the rows, by a boolean mask."""
-    return rows.loc[mask] if hasattr(rows, "loc") else rows[mask]
-
-
 def votes(model: Any, rows: Any) -> np.ndarray:
     """The probabilities of a fitted classifier (n, m); 0 and 1 from one that has none."""
     if hasattr(model, "predict_proba"):

@@ -7,10 +7,11 @@ from typing import Any
 import pandas as pd
 
 
-def encoder(frame: pd.DataFrame, *, dense: bool = False) -> Any:
-    """An unfitted transformer of such rows: categories one-hot, numbers filled by their median and scaled.
+def encoded(frame: pd.DataFrame, *, dense: bool = False) -> Any:
+    """The rows (n, f), sparse or an array: categories one-hot, numbers filled by their median and scaled.
 
-    Booleans and missing categories are categories; a value that it was not fitted to is left out.
+    Booleans and missing categories are categories. Every value of a category has its column, and medians and
+    scales are those of all rows, labelled or not.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
@@ -24,12 +25,12 @@ def encoder(frame: pd.DataFrame, *, dense: bool = False) -> Any:
     numbers, others = frame.columns[number], frame.columns[[not is_number for is_number in number]]
     parts: list[Any] = []
     if len(others):
-        one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=not dense)
+        one_hot = OneHotEncoder(sparse_output=not dense)
         parts.append((make_pipeline(FunctionTransformer(as_text), one_hot), list(others)))
     if len(numbers):
         filled = SimpleImputer(strategy="median", keep_empty_features=True)
         parts.append((make_pipeline(filled, StandardScaler()), list(numbers)))
-    return make_column_transformer(*parts, sparse_threshold=0.0 if dense else 1.0)
+    return make_column_transformer(*parts, sparse_threshold=0.0 if dense else 1.0).fit_transform(frame)
 
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments.methods.encoding import encoder
+from pinvgcn.experiments.methods.encoding import encoded
 from pinvgcn.experiments.sight import Sight, look
 from pinvgcn.experiments.task import Answer, Prepared, Task
 
@@ -30,7 +30,7 @@ class SelfTraining:
         start = time.perf_counter()
         rows = sight.rows
         if task.kind == "table":
-            rows = encoder(task.X).fit_transform(task.X)
+            rows = encoded(task.X)
         elif task.kind == "points" and not sight.comparable:
             rows = StandardScaler().fit_transform(rows)
         return PreparedSelfTraining(rows, sight, {**sight.seconds, "encoding": time.perf_counter() - start})

@@ -1,8 +1,9 @@
 """The simple methods that anything more elaborate must be measured against.
 
-Each learns from the labelled rows alone. On tables the categories are one-hot encoded, and numbers scaled; a
-value that no labelled row has is left out, which changes none of these methods: its column would be constant
-in training. Networks are seen by the features of their nodes.
+Each learns from the labelled rows alone. Tables are encoded once, from all of their rows: categories one-hot,
+numbers scaled. A value that no labelled row has is a column, too, which is constant in training: linear
+models do not see it, but it adds to distances, and trees draw it among their candidates. Networks are seen by
+the features of their nodes.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.experiments.methods.encoding import encoder
-from pinvgcn.experiments.sight import Sight, look, some, votes
+from pinvgcn.experiments.methods.encoding import encoded
+from pinvgcn.experiments.sight import Sight, look, votes
 from pinvgcn.experiments.task import Answer, Method, Prepared, Ready, Task
 
 
@@ -52,10 +53,17 @@ class Supervised:
     description: str
     build: Callable[[Task, Sight, int], Any]  # the last is the seed -> an unfitted classifier
     trees: bool = False  # whether only thresholds of features count
+    dense: bool = False  # whether it takes no sparse rows
 
     def prepare(self, task: Task) -> Prepared:
-        """Look at the rows."""
-        return PreparedSupervised(self, task, look(task))
+        """Look at the rows, and encode those of a table."""
+        sight = look(task)
+        if task.kind != "table":
+            rows = sight.values if self.trees else sight.rows
+            return PreparedSupervised(self, task, sight, rows, sight.seconds)
+        start = time.perf_counter()
+        rows = encoded(task.X, dense=self.dense)
+        return PreparedSupervised(self, task, sight, rows, {"encoding": time.perf_counter() - start})
 
 
 @dataclass(frozen=True)
@@ -65,36 +73,30 @@ class PreparedSupervised:
     method: Supervised
     task: Task
     sight: Sight
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """What it took to look."""
-        return self.sight.seconds
+    rows: Any  # (n, f) numbers, possibly sparse
+    seconds: dict[str, float]
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit on the labelled rows, predict every row."""
         known = labels != UNLABELLED
-        rows = self.sight.values if self.method.trees else self.sight.rows
         model = self.method.build(self.task, self.sight, seed)
         start = time.perf_counter()
-        model.fit(some(rows, known), labels[known])
+        model.fit(self.rows[known], labels[known])
         fitted = time.perf_counter()
         if self.sight.neighbours is None:
-            codes = np.asarray(model.predict(rows))
+            codes = np.asarray(model.predict(self.rows))
         else:
-            codes = self.sight.most_probable(votes(model, rows), model.classes_)
+            codes = self.sight.most_probable(votes(model, self.rows), model.classes_)
         seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-def _prepared(task: Task, sight: Sight, classifier: Any, *, scale: bool = False, dense: bool = False) -> Any:
-    """The classifier behind the encoding that its data need."""
+def _scaled(task: Task, sight: Sight, classifier: Any) -> Any:
+    """The classifier behind a scaling of coordinates, which may have any unit."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    if task.kind == "table":
-        return make_pipeline(encoder(task.X, dense=dense), classifier)
-    if scale and task.kind == "points" and not sight.comparable:
+    if task.kind == "points" and not sight.comparable:
         return make_pipeline(StandardScaler(), classifier)
     return classifier
 
@@ -102,26 +104,26 @@ def _prepared(task: Task, sight: Sight, classifier: Any, *, scale: bool = False,
 def _logistic_regression(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return _prepared(task, sight, LogisticRegression(max_iter=1000), scale=True)
+    return _scaled(task, sight, LogisticRegression(max_iter=1000))
 
 
 def _nearest_neighbour(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
     # coordinates share a unit: scaling the axes apart would bend the distances
-    return _prepared(task, sight, KNeighborsClassifier(n_neighbors=1))
+    return KNeighborsClassifier(n_neighbors=1)
 
 
 def _extra_trees(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return _prepared(task, sight, ExtraTreesClassifier(n_estimators=300, n_jobs=-1, random_state=seed))
+    return ExtraTreesClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
 
 
 def _random_forest(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return _prepared(task, sight, RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed))
+    return RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
 
 
 def _support_vectors(task: Task, sight: Sight, seed: int) -> Any:
@@ -129,10 +131,10 @@ def _support_vectors(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.svm import SVC
 
     if sight.neighbours is None or task.per_class is None or task.per_class < 2:
-        return _prepared(task, sight, SVC(), scale=True)
+        return _scaled(task, sight, SVC())
     # to be averaged over neighbours it needs probabilities: Platt's, from labels that are held out in turn
     folds = min(5, task.per_class)
-    return _prepared(task, sight, CalibratedClassifierCV(SVC(), cv=folds, ensemble=False), scale=True)
+    return _scaled(task, sight, CalibratedClassifierCV(SVC(), cv=folds, ensemble=False))
 
 
 def _gradient_boosting(task: Task, sight: Sight, seed: int) -> Any:
@@ -140,8 +142,7 @@ def _gradient_boosting(task: Task, sight: Sight, seed: int) -> Any:
 
     # 20 rows in each leaf, scikit-learn's default, are more than there are where labels are few
     leaf = int(np.clip(task.given // 50, 1, 20))
-    model = HistGradientBoostingClassifier(min_samples_leaf=leaf, early_stopping=False, random_state=seed)
-    return _prepared(task, sight, model, dense=True)
+    return HistGradientBoostingClassifier(min_samples_leaf=leaf, early_stopping=False, random_state=seed)
 
 
 SUPERVISED: tuple[Method, ...] = (
@@ -184,5 +185,6 @@ SUPERVISED: tuple[Method, ...] = (
         "Grows 100 decision trees, each of which corrects those before it.",
         _gradient_boosting,
         trees=True,
+        dense=True,
     ),
 )
