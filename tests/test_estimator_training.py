@@ -86,6 +86,20 @@ class TestEqualRows:
         again = every.predict_proba(frame, features=features)
         np.testing.assert_allclose(collapsed.predict_proba(frame, features=features), again, atol=1e-8)
 
+    def test_a_basis_is_factored_by_the_rows_that_differ(self):
+        """3 nnz + |E| (k + r) against m (k + r) for m distinct rows, however often they come."""
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(rng.integers(0, 8, (120, 4))).astype(str)
+        for often, some, factored in [(1, 120, True), (30, 120, True), (30, 40, False), (1, 40, False)]:
+            prepared = SharedRows(quick("categorical"), pd.concat([frame[:some]] * often)).prepared
+            m, width = len(prepared.distinct.first), prepared.basis.width
+            edges = prepared.nodes.graph.n_hyperedges
+            assert m <= some
+            assert (12 * m + edges * width <= m * width) is factored
+            assert (prepared.basis.Z is not None) is factored
+            V = prepared.spectrum.basis[prepared.distinct.first]
+            np.testing.assert_allclose(prepared.basis @ np.eye(width), V, atol=1e-12)
+
     @pytest.mark.parametrize("extra", [False, True])
     def test_predicted_once_is_predicted_each(self, extra, monkeypatch):
         """New rows: what each has alone, and no more rows computed than there are different ones."""

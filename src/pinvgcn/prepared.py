@@ -70,7 +70,8 @@ class Prepared:
         if isinstance(graph, Hypergraph):
             H = graph.incidence
             distinct = graph.distinct if inputs is H else distinct_rows(sp.hstack([H, inputs]))
-            inputs, basis = inputs[distinct.first], Basis.of(spectrum, H, group=graph.group)[distinct.first]
+            inputs = inputs[distinct.first]
+            basis = Basis.of(spectrum, H, nodes=distinct.first, group=graph.group)
         else:
             basis = Basis.of(spectrum)
         problem = Problem.of(

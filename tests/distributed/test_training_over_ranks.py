@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from ranks import SIZES, shares
 
@@ -155,3 +156,32 @@ def test_a_pool_does_not_depend_on_who_has_its_nodes(ranks, size, kind, most):
         for found, expected in zip(several, one, strict=True):
             for mine, array in zip(found, expected, strict=True):
                 np.testing.assert_allclose(mine, array, atol=1e-12)
+
+
+def table() -> np.ndarray:
+    """H of 160 rows, of 3 columns with 10 values each."""
+    columns = np.random.default_rng(0).integers(0, 10, (160, 3))
+    return np.hstack([np.eye(10)[column] for column in columns.T])
+
+
+def basis_of(process_group, kind):
+    group = Group.of(process_group)
+    H = sp.csr_array(table())[shares(160, group.size, kind)[group.rank]]
+    graph = Hypergraph(H, process_group=process_group)
+    basis = Basis.of(graph.spectrum(), graph.incidence, group=group)
+    return basis.Z is not None, basis @ np.eye(basis.width)
+
+
+@pytest.mark.parametrize("kind", ["even", "empty"])
+def test_a_basis_is_factored_where_that_pays_for_all_ranks(ranks, kind):
+    """3 nnz + P |E| (k + r) against n (k + r) with P ranks, each of which multiplies with Z."""
+    spectrum = Hypergraph(table()).spectrum()
+    width = spectrum.basis.shape[1]
+    pays = {size: 3 * 480 + size * 30 * width <= 160 * width for size in (1, *SIZES)}
+    assert pays == {1: True, 2: True, 4: False}
+    assert Basis.of(spectrum, sp.csr_array(table())).Z is not None
+    for size in SIZES:
+        found = ranks.run(size, basis_of, kind)
+        assert [factored for factored, _ in found] == [pays[size]] * size
+        V = np.vstack([part for _, part in found])
+        np.testing.assert_allclose(V @ V.T, spectrum.basis @ spectrum.basis.T, atol=1e-8)

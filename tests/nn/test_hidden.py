@@ -230,6 +230,22 @@ def test_a_basis_is_factored_where_that_is_cheaper():
         np.testing.assert_allclose(basis @ np.eye(basis.width), spectrum.basis, atol=1e-12)
 
 
+def test_equal_rows_count_once_where_a_basis_is_factored():
+    """Many rows, of which few differ: V of these is smaller than Z."""
+    rng = np.random.default_rng(0)
+    kinds = (rng.random((20, 30)) < 0.05) | np.eye(20, 30, dtype=bool) | np.eye(20, 30, 10, dtype=bool)
+    graph = Hypergraph(sp.csr_array(kinds[rng.permutation(2_000) % 20].astype(float)))
+    spectrum, H, first = graph.spectrum(), graph.incidence, graph.distinct.first
+    assert Basis.of(spectrum, H).Z is not None
+    basis = Basis.of(spectrum, H, nodes=first)
+    assert basis.Z is None
+    np.testing.assert_array_equal(basis.F, spectrum.basis[first])
+    some = np.arange(0, 2_000, 7)
+    factored = Basis.of(spectrum, H, nodes=some)
+    assert factored.Z is not None
+    np.testing.assert_allclose(factored @ np.eye(factored.width), spectrum.basis[some], atol=1e-12)
+
+
 def test_the_first_products_are_formed_in_double_precision(gaussian):
     """An offset of 10⁴ costs no more than its rounding."""
     net, X = network(gaussian), features(gaussian) + 1e4

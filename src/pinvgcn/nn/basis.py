@@ -27,17 +27,26 @@ class Basis:
     Z: np.ndarray | None = None  # (q, k + r)
 
     @classmethod
-    def of(cls, spectrum: Spectrum, incidence: Any = None, *, group: Group = ALONE) -> Basis:
-        """V of this rank's nodes, factored where there is an incidence matrix and that pays for all ranks."""
+    def of(
+        cls,
+        spectrum: Spectrum,
+        incidence: Any = None,
+        *,
+        nodes: np.ndarray | None = None,
+        group: Group = ALONE,
+    ) -> Basis:
+        """V of this rank's nodes, or of some of them, factored where there is an incidence matrix and that
+        pays for all ranks."""
         if incidence is not None:
-            entries, rows = group.sum(np.array([incidence.nnz, incidence.shape[0]])).tolist()
+            H = incidence if nodes is None else incidence[nodes]
+            entries, rows = group.sum(np.array([H.nnz, H.shape[0]])).tolist()
             width = spectrum.components + spectrum.rank
-            # with more hyperedges than rows, Z is no longer small
-            if SPARSE_COST * entries + incidence.shape[1] * width <= rows * width:
+            # with more hyperedges than rows, Z is no longer small; and every rank multiplies with it
+            if SPARSE_COST * entries + group.size * H.shape[1] * width <= rows * width:
                 extension = spectrum.extension
                 assert isinstance(extension, IncidenceExtension)
-                return cls(extension.factor(incidence), extension.coefficients)
-        return cls(spectrum.basis)
+                return cls(extension.factor(H), extension.coefficients)
+        return cls(spectrum.basis if nodes is None else spectrum.basis[nodes])
 
     @property
     def width(self) -> int:
