@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -403,3 +404,23 @@ def test_bad_settings(options, message):
     with pytest.raises(ParameterError) as caught:
         TrainingSettings(**options)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("columns", [1, 40])  # products of the first layer, and its factors
+def test_a_problem_is_for_networks_with_its_filters(gaussian, components, columns):
+    """Whose first layer would otherwise train with the problem's, and answer with its own."""
+    X, labels = np.ones((gaussian.n, columns)), Labels.of(ROWS, TARGETS, 3)
+    net = network(gaussian, inputs=columns)
+    problem = Problem.of(Basis(gaussian.spectrum.basis), X, net.filter_basis, like=net.convs[0].bias.detach())
+    fixed = {"filters": (1, 1, 0)}, {"filters": "no-high-pass"}, {}
+    spectra = gaussian.spectrum, gaussian.spectrum, components.spectrum
+    settings = TrainingSettings(epochs=1)
+    for spectrum, options in zip(spectra, fixed, strict=True):
+        with pytest.raises(
+            ParameterError, match=r"network must have the spectrum and the filters .* zero imp"
+        ):
+            train_on_problem(PinvGCN(spectrum, columns, 3, **options), problem, labels, settings)
+    other = PinvGCN(replace(gaussian.spectrum, values=1.001 * gaussian.spectrum.values), columns, 3)
+    with pytest.raises(ParameterError, match="Got others instead"):
+        train_on_problem(other, problem, labels, settings)
+    assert len(train_on_problem(net, problem, labels, settings)) == 1

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from pinvgcn.errors import ParameterError
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.conv import PinvConv, scaled
@@ -27,8 +28,9 @@ class Problem:
     The first layer is Y = Σ_j A_j Θ_j + b with constant A_j and small Θ_j, in the cheaper of two forms: all
     products 𝒦^(k)X side by side, (n, K N₀), times the weights; or F and X themselves times what 2.3 of
     docs/maths.md has for them, which are one where X = ρF, as in a table whose rows all have the same degree.
-    A node with weight ω counts ω times in sums over nodes. The nodes are those of this rank of a ``group``,
-    whose sums are over the nodes of all.
+    The filters are in these constants, so that a problem is for networks with the same ones alone. A node
+    with weight ω counts ω times in sums over nodes. The nodes are those of this rank of a ``group``, whose
+    sums are over the nodes of all.
     """
 
     F: Rows  # (n, q)
@@ -39,6 +41,7 @@ class Problem:
     ratio: float | None  # ρ
     ids: Tensor  # (n,) the nodes' numbers, by which dropout knows them
     weights: Tensor | None  # ω: (n,)
+    filters: FilterBasis
     places: np.ndarray | None = None  # (n, d), near each other where nodes are alike
     group: Group = ALONE
 
@@ -89,6 +92,7 @@ class Problem:
             ratio,
             numbers,
             omega,
+            filter_basis,
             places,
             group,
         )
@@ -115,8 +119,18 @@ class Problem:
             places=None,
         )
 
+    def check_filters(self, conv: PinvConv) -> None:
+        """That a first layer has the filters of this problem; with others it would use these unasked."""
+        pairs = (conv.gains, self.filters.gains), (conv.high, self.filters.high)
+        for own, given in pairs:
+            if own.shape != given.shape or not np.allclose(own.cpu().numpy(), given, rtol=1e-6, atol=0):
+                raise ParameterError(
+                    "network must have the spectrum and the filters that problem was made with. "
+                    f"Got others instead; the problem's filters are: {', '.join(self.filters.names)}."
+                )
+
     def first_coefficients(self, conv: PinvConv) -> Sequence[Tensor]:
-        """The Θ_j of the first layer."""
+        """The Θ_j of the first layer, which has the filters of this problem."""
         if self.C is None:
             return [conv.weights.flatten(0, 1)]
         through_basis, direct = self.spread(self.C @ conv.weights.flatten(0, 1)), conv.direct()

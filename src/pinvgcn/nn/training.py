@@ -117,6 +117,7 @@ def train(
         How many chunks of nodes are worked on at a time; as many as PyTorch has threads by default. The
         result is the same bits.
     """
+    problem.check_filters(network.layers[0])
     optimizer = torch.optim.Adam(
         [
             {"params": [conv.weights for conv in network.layers], "weight_decay": settings.weight_decay},
