@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pinvgcn.cli import main
+from pinvgcn.cli.compare import compare
 from pinvgcn.cli.datasets import SIZES
+from pinvgcn.cli.demo import demo
+from pinvgcn.cli.reproduce import reproduce
 from pinvgcn.datasets import dataset_info, dataset_names, load_dataset
 from pinvgcn.errors import DataError, RankWarning
+from pinvgcn.experiments import demo as demo_job
+from pinvgcn.experiments.contest import apart
+from pinvgcn.experiments.reproduce import runner
+from pinvgcn.experiments.reproduce.job import Request
 
 COMMAND = [sys.executable, "-m", "pinvgcn"]
 
@@ -242,6 +251,18 @@ def test_help_is_not_slowed_down_by_heavy_imports() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "False"
     assert time.perf_counter() - start < 30
+
+
+def test_defaults_are_those_of_the_jobs() -> None:
+    """They stand twice, since help loads nothing heavy."""
+
+    def default(command: Callable[..., None], option: str) -> object:
+        return inspect.signature(command).parameters[option].default
+
+    assert default(reproduce, "budget") == runner.BUDGET == Request().budget
+    assert default(compare, "budget") == apart.BUDGET
+    assert default(demo, "splits") == demo_job.SPLITS
+    assert default(demo, "points") == demo_job.POINTS
 
 
 def test_an_interrupt_inside_code_made_from_text_is_130_too(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pinvgcn.cli import main
+from pinvgcn.experiments.environment import source_digest
 
 COMMAND = [sys.executable, "-m", "pinvgcn", "reproduce"]
 
@@ -63,6 +64,7 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
         "pinvgcn reproduce hypergraphs --runs 2 --budget 3600 --methods nearest_neighbour"
     )
     assert "torch" in session["environment"]["versions"]
+    assert session["source"] == source_digest()
 
 
 @pytest.mark.parametrize(
@@ -100,4 +102,12 @@ def test_a_file_of_results_that_is_none(tmp_path: Path, capfd: pytest.CaptureFix
     assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
     err = capfd.readouterr().err
     assert "Line 1 of" in err
+    assert err.count("\n") == 1
+
+
+def test_a_file_of_results_of_a_newer_version(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "results.jsonl").write_text('{"kind": "session", "format": 9}\n')
+    assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
+    err = capfd.readouterr().err
+    assert "must begin a session of format 1 or older. Got 9 instead; upgrade pinvgcn" in err
     assert err.count("\n") == 1

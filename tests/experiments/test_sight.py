@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street
 from pinvgcn.experiments.methods import BASELINES, RIVALS
-from pinvgcn.experiments.methods.encoding import encoder
+from pinvgcn.experiments.methods.encoding import encoded
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.sight import look, votes
 from pinvgcn.experiments.task import Task
@@ -106,7 +106,7 @@ def test_a_table_is_encoded_by_hand(dense: bool) -> None:
             "size": [1.0, np.nan, 3.0, 5.0],  # the median fills in 3; mean 3, standard deviation √2
         }
     )
-    X = encoder(frame, dense=dense).fit_transform(frame)
+    X = encoded(frame, dense=dense)
     X = X if dense else X.toarray()
     expected = [
         # "" blue red | "" 1 a | False True | size

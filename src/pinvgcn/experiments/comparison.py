@@ -11,6 +11,7 @@ import numpy as np
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
+from pinvgcn.experiments.process import one_line
 from pinvgcn.experiments.task import Answer, Method, Prepared, Sink, Task
 
 
@@ -242,14 +243,10 @@ def compare(
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
             confusion = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
-            notes = tuple(dict.fromkeys(_one_line(warning.message) for warning in caught))
+            notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
             scores.append(Score(method.name, seed, confusion, seconds, notes))
             if seed == random_state:
                 answers[method.name] = answer
     assert first_labels is not None
     return Comparison(task, tuple(methods), tuple(scores), first_labels, answers)
-
-
-def _one_line(message: Warning | str) -> str:
-    return " ".join(str(message).split())

@@ -68,6 +68,29 @@ def test_a_foreign_line_is_named(tmp_path: Path, text: str) -> None:
         Ledger.open(path)
 
 
+@pytest.mark.parametrize("found", [2, 17, "1", None])
+def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path, found: object) -> None:
+    path = tmp_path / "results.jsonl"
+    filled(path).append("session", format=found)
+    with path.open("a") as stream:
+        stream.write('{"kind": "ceremony"}\n{"kind": "ru')  # what this version does not know, and half a line
+    content = path.read_bytes()
+    with pytest.raises(DataError) as caught:
+        Ledger.open(path)
+    assert str(caught.value) == (
+        f"Line 5 of {path} must begin a session of format 1 or older. Got {found!r} instead; upgrade "
+        "pinvgcn, or choose another folder with --out."
+    )
+    assert path.read_bytes() == content
+
+
+def test_sessions_that_say_less_are_read(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "results.jsonl")
+    for content in ({}, {"format": 0}, {"format": 1}, {"format": 1, "source": "0123456789ab"}):
+        ledger.append("session", **content)
+    assert Ledger.open(ledger.path).lines == ledger.lines
+
+
 def test_a_seed_that_ran_twice_counts_once(tmp_path: Path) -> None:
     ledger = filled(tmp_path / "results.jsonl")
     ledger.append("run", question="q", method="m", seed=0, accuracy=0.9)

@@ -35,7 +35,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "python": "3",
         "versions": {"torch": "2"},
     }
-    ledger.append("session", started="2026-01-01T00:00:00", command="pinvgcn reproduce", environment=place)
+    began = {"started": "2026-01-01T00:00:00", "command": "pinvgcn reproduce", "environment": place}
+    for source in ({}, {"source": "0123456789ab"}, {}, {"source": "ba9876543210"}):
+        ledger.append("session", **began, **source)
     question = QUESTIONS["mushroom"].key
     ours = pinv("paper").name
     ledger.append("setup", question=question, method=ours, seconds={"spectrum": 2.0}, facts={"rank": 83})
@@ -102,6 +104,23 @@ def test_weights_and_statistics(written: Path) -> None:
     text = (written / "report.md").read_text()
     assert "| Mushroom | full<br><sub>83 used</sub> | 0.100<br><sub>0.075</sub> | 0.200<br>" in text
     assert "0.6700<br><sub>0.67</sub> | 83<br>" in text
+
+
+def test_the_states_of_the_code(written: Path) -> None:
+    text = (written / "report.md").read_text()
+    assert "4 runs in 4 sessions, 2026-01-01 to 2026-01-01, by 3 states of the code." in text
+    assert "unknown (2), 0123456789ab (1), ba9876543210 (1)" in text.replace("\\", "")
+
+
+def test_one_state_of_the_code(tmp_path: Path) -> None:
+    place = {"system": "Linux", "processors": 2, "torch_threads": 2, "python": "3", "versions": {}}
+    ledger = Ledger.open(tmp_path / "results.jsonl")
+    for _ in range(2):
+        ledger.append("session", started="2026", command="", environment=place, source="0123456789ab")
+    write_report(Results(ledger), tmp_path, [])
+    text = (tmp_path / "report.md").read_text()
+    assert "by one state of the code." in text
+    assert "0123456789ab (2)" in text.replace("\\", "")
 
 
 def test_in_short(written: Path) -> None:

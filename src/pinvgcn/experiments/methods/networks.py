@@ -28,6 +28,7 @@ from pinvgcn.nn.baselines import (
     renormalised,
     train_baseline,
 )
+from pinvgcn.nn.baselines.training import EPOCHS
 
 InputsOfSeed = Callable[[int], Inputs]
 
@@ -44,7 +45,7 @@ class Trained:
     set_up: Callable[[Task, int | None, float | None], InputsOfSeed]
     k: int | None = None
     sigma: float | None = None
-    epochs: int = 500
+    epochs: int = EPOCHS
 
     def prepare(self, task: Task) -> Prepared:
         """Make the graph and the first layer's products."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import ParameterError
-from pinvgcn.experiments.environment import environment
+from pinvgcn.experiments.environment import environment, source_digest
 from pinvgcn.experiments.files import prepare_folder
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
@@ -82,7 +82,12 @@ def reproduce(
         if jobs or any(not ledger.of("statistics", question.key) for question in questions):
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             ledger.append(
-                "session", format=FORMAT, started=now, command=request.command, environment=environment()
+                "session",
+                format=FORMAT,
+                started=now,
+                command=request.command,
+                source=source_digest(),
+                environment=environment(),
             )
         runner.describe(questions)
         runner.run(entries, request.seeds)

@@ -1,7 +1,7 @@
 """The file of results: a JSON line for each thing that happened, written as it happens.
 
 ==============  ==============================================================================
-``session``     a ``pinvgcn reproduce`` began: when, with what, on what
+``session``     a ``pinvgcn reproduce`` began: when, with what source, on what
 ``statistics``  what was computed of a data set itself
 ``setup``       a method has prepared for a question: its seconds and what it found
 ``run``         a method has answered a question for one seed: accuracy and seconds
@@ -25,7 +25,7 @@ from typing import Any
 
 from pinvgcn.errors import DataError
 
-FORMAT = 1
+FORMAT = 1  # raised whenever this version could not read what a newer one writes
 KINDS = ("session", "statistics", "setup", "run", "failure")
 
 
@@ -46,11 +46,11 @@ class Ledger:
             return ledger
         content = path.read_bytes()
         whole, _, rest = content.rpartition(b"\n")
-        if rest:
-            os.truncate(path, len(content) - len(rest))
         for number, text in enumerate(whole.split(b"\n"), start=1):
             if text.strip():
                 ledger._keep(_parse(text, f"Line {number} of {path}"))
+        if rest:  # after all else: what this version cannot read stays as it is
+            os.truncate(path, len(content) - len(rest))
         return ledger
 
     def append(self, kind: str, **content: Any) -> dict[str, Any]:
@@ -105,4 +105,10 @@ def _parse(text: bytes, where: str) -> dict[str, Any]:
             "with --out."
         )
     result: dict[str, Any] = line
+    found = result.get("format", FORMAT)
+    if result["kind"] == "session" and not (isinstance(found, int) and found <= FORMAT):
+        raise DataError(
+            f"{where} must begin a session of format {FORMAT} or older. Got {found!r} instead; "
+            "upgrade pinvgcn, or choose another folder with --out."
+        )
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple
 from html import escape
@@ -131,11 +132,21 @@ def _surroundings(results: Results) -> list[Block]:
     commands = dict.fromkeys(session["command"] for session in sessions)
     runs = sum(line["kind"] == "run" for line in results.ledger.lines)
     when = f"{sessions[0]['started'][:10]} to {sessions[-1]['started'][:10]}"
+    states = Counter(session.get("source", "unknown") for session in sessions)
+    count = "one state" if len(states) == 1 else f"{len(states)} states"
     return [
         Text(
-            f"{runs:,} runs in {len(sessions)} sessions, {when}. The seed of a run chooses its labels, too."
+            f"{runs:,} runs in {len(sessions)} sessions, {when}, by {count} of the code. The seed of a run "
+            "chooses its labels, too."
         ),
-        Lines([*places, *commands]),
+        Lines(
+            [
+                "Sessions by the code's SHA-256: "
+                + ", ".join(f"{state} ({times})" for state, times in states.items()),
+                *places,
+                *commands,
+            ]
+        ),
     ]
 
 
