@@ -76,6 +76,11 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
         (["--seed-start", "-1"], "Invalid value for '--seed-start'"),
         (["--budget", "0"], "budget must be"),
         (["--budget", "nan"], "budget must be"),
+        (
+            ["--seed-start", str(2**32 - 2), "--runs", "3"],
+            "seed-start must leave all seeds at 4294967295 or below. Got 4294967294 with 3 runs instead.",
+        ),
+        (["--seed-start", str(10**29)], "seed-start must leave all seeds at 4294967295 or below. Got 10000"),
     ],
 )
 def test_bad_input_is_one_line_and_two(

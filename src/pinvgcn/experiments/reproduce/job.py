@@ -15,9 +15,11 @@ from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_
 from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
-from pinvgcn.experiments.reproduce.runner import BUDGET, Runner, Show
+from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
+from pinvgcn.words import counted
 
 RESULTS = "results.jsonl"
+LAST_SEED = 2**32 - 1  # that the generators of random numbers take
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Request:
         check_count("runs", self.runs)
         check_count("seed-start", self.seed_start, minimum=0)
         check_positive("budget", self.budget)
+        if self.seeds[-1] > LAST_SEED:
+            raise ParameterError(
+                f"seed-start must leave all seeds at {LAST_SEED} or below. Got {self.seed_start} with "
+                f"{counted(self.runs, 'run')} instead."
+            )
 
     @property
     def seeds(self) -> range:
@@ -76,6 +83,9 @@ def reproduce(
     experiments = chosen_experiments(request.experiment)
     entries = chosen_entries(experiments, request.methods or None)
     with Runner(ledger, budget=request.budget, retry=request.retry, show=show) as runner:
+        if ledger.repaired:
+            show(Event(ledger.repaired, trouble=True))
+        runner.tell_given_up(entries, request.seeds)
         jobs = runner.plan(entries, request.seeds)
         questions = [question for experiment in experiments for question in experiment.questions]
         planned(sum(len(job.seeds) for job in jobs))
