@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pinvgcn.cli import main
+from pinvgcn.experiments.reproduce.place import ledger_of
 
 COMMAND = [sys.executable, "-m", "pinvgcn", "reproduce"]
 
@@ -98,6 +99,45 @@ def test_a_folder_that_is_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[st
     (tmp_path / "out").write_text("")
     assert main(["reproduce", "weights", "--out", str(tmp_path / "out")]) == 2
     assert "The output folder must be one that can be written to" in capfd.readouterr().err
+
+
+def test_no_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "weights", "--out", ""]) == 2
+    assert "out must name a folder. Got '' instead." in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("results.jsonl", "folder", "results.jsonl must be a file. Got a folder instead."),
+        ("report.md", "folder", "report.md must be a file. Got a folder instead."),
+        ("figures", "file", "figures must be a folder. Got a file instead."),
+        ("report.md", "file", "report.md would be replaced, and belongs to no results.jsonl of pinvgcn"),
+        ("report.html", "file", "report.html would be replaced, and belongs to no results.jsonl"),
+    ],
+)
+def test_what_is_in_the_way_is_refused_and_stays(
+    name: str, kind: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / name
+    there.mkdir() if kind == "folder" else there.write_text("mine")
+    assert main(["reproduce", "weights", "--runs", "1", "--out", str(tmp_path)]) == 2
+    err = capfd.readouterr().err
+    assert f"{tmp_path}/{message}" in err
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert there.is_dir() or there.read_text() == "mine"
+
+
+def test_two_commands_in_one_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The first may be any process that lives; the second does nothing, and says where the first is."""
+    with ledger_of(tmp_path):
+        assert main(["reproduce", "weights", "--runs", "1", "--out", str(tmp_path)]) == 2
+    err = capfd.readouterr().err
+    assert f"Another job is at work in {tmp_path}: process {os.getpid()} on " in err
+    assert "choose another --out" in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []  # no lock is left behind
 
 
 def test_a_file_of_results_that_is_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

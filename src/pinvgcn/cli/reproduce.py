@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,9 +20,10 @@ def reproduce(
         float, typer.Option(help="Seconds that a method may take on a data set before it is ended.")
     ] = 3600.0,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for results.jsonl, report.md and report.html.")] = Path(
-        "pinvgcn-reproduce"
-    ),
+    # no Path: that of "" would be the current folder
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
+    ] = "pinvgcn-reproduce",
 ) -> None:
     """Compute the paper's tables and figures again, beside its own numbers.
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.environment import environment
-from pinvgcn.experiments.files import prepare_folder
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
+from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
 from pinvgcn.words import counted
 
-RESULTS = "results.jsonl"
 LAST_SEED = 2**32 - 1  # that the generators of random numbers take
 
 
@@ -78,8 +77,13 @@ def reproduce(
 
     ``planned`` is told how many runs there are to do, ``show`` what happens.
     """
-    out = prepare_folder(folder)
-    ledger = Ledger.open(out / RESULTS)
+    if not str(folder):
+        raise ParameterError("out must name a folder. Got '' instead.")
+    with ledger_of(Path(folder)) as ledger:
+        return _reproduce(request, ledger, show, planned)
+
+
+def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[int], None]) -> Outcome:
     experiments = chosen_experiments(request.experiment)
     entries = chosen_entries(experiments, request.methods or None)
     with Runner(ledger, budget=request.budget, retry=request.retry, show=show) as runner:
@@ -99,7 +103,7 @@ def reproduce(
         results = Results(ledger, missing=runner.missing)
     shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
     tallies = {experiment.title: results.tally(experiment.reported()) for experiment in experiments}
-    return Outcome(write_report(results, out, shown), tallies, runner.missing)
+    return Outcome(write_report(results, ledger.path.parent, shown), tallies, runner.missing)
 
 
 def parse_methods(text: str) -> tuple[str, ...]:
