@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pinvgcn.checks import check_count, check_positive
+from pinvgcn.datasets.locate import data_folder
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
@@ -64,6 +65,8 @@ class Outcome:
     report: Path
     tallies: dict[str, Tally]  # by the title of each experiment that was asked for
     missing: dict[str, str]
+    asked: int  # runs, done before or now
+    done: int
 
 
 def reproduce(
@@ -79,6 +82,7 @@ def reproduce(
     """
     if not str(folder):
         raise ParameterError("out must name a folder. Got '' instead.")
+    data_folder()  # a wrong one is no reason to leave out one data set after the other
     with ledger_of(Path(folder)) as ledger:
         return _reproduce(request, ledger, show, planned)
 
@@ -90,10 +94,12 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
         if ledger.repaired:
             show(Event(ledger.repaired, trouble=True))
         runner.tell_given_up(entries, request.seeds)
-        jobs = runner.plan(entries, request.seeds)
         questions = [question for experiment in experiments for question in experiment.questions]
+        jobs = runner.plan(entries, request.seeds)
+        runner.fetch([*(job.question for job in jobs), *runner.undescribed(questions)])
+        jobs = runner.plan(entries, request.seeds)
         planned(sum(len(job.seeds) for job in jobs))
-        if jobs or any(not ledger.of("statistics", question.key) for question in questions):
+        if jobs or runner.undescribed(questions):
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             ledger.append(
                 "session", format=FORMAT, started=now, command=request.command, environment=environment()
@@ -103,7 +109,13 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
         results = Results(ledger, missing=runner.missing)
     shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
     tallies = {experiment.title: results.tally(experiment.reported()) for experiment in experiments}
-    return Outcome(write_report(results, ledger.path.parent, shown), tallies, runner.missing)
+    return Outcome(
+        write_report(results, ledger.path.parent, shown),
+        tallies,
+        runner.missing,
+        asked=len(entries) * len(request.seeds),
+        done=sum(seed in ledger.runs(*entry.key) for entry in entries for seed in request.seeds),
+    )
 
 
 def parse_methods(text: str) -> tuple[str, ...]:

@@ -45,3 +45,10 @@ def _check_nobodys(folder: Path) -> None:
                 f"{folder / name} would be replaced, and belongs to no {RESULTS} of pinvgcn reproduce. "
                 f"{REMEDY}"
             )
+
+
+def kept_runs(folder: str | Path) -> int:
+    """How many runs a folder has, of any command; what is half written does not count."""
+    path = Path(folder, RESULTS)
+    whole = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
+    return sum(line.startswith(b'{"kind": "run", ') for line in whole)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pinvgcn.datasets import dataset_info
 from pinvgcn.experiments.process import ERROR, NOT_INSTALLED, OVER_BUDGET, Worker
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.question import Question
-from pinvgcn.experiments.reproduce.work import Describe, Job, Runs, serve
+from pinvgcn.experiments.reproduce.work import Describe, Job, Read, Runs, serve
 
 BUDGET = 3600.0  # seconds that a method may take for a question
 
@@ -44,8 +45,9 @@ class Runner:
     _worker: Worker | None = None
 
     def plan(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
-        """The runs that are still to be done."""
-        return [job for job in self._left(entries, seeds) if self._given_up(job) is None]
+        """The runs that are still to be done, as far as is known of the data."""
+        left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
+        return [job for job in left if job.question.data not in self.missing]
 
     def tell_given_up(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
         """Show what is left out because it failed before."""
@@ -79,11 +81,21 @@ class Runner:
         elsewhere = reason == ERROR and failure.get("seed", job.seeds[0]) not in job.seeds
         return None if slow or elsewhere or reason == NOT_INSTALLED else failure
 
+    def fetch(self, questions: Iterable[Question]) -> None:
+        """Download the data that are not on this machine, or know that they are missing."""
+        for question in {question.data: question for question in questions}.values():
+            if not dataset_info(question.data).available:
+                self._do(Read(question), question.title)
+
+    def undescribed(self, questions: Iterable[Question]) -> list[Question]:
+        """Whose statistics are still to be computed, as far as is known of the data."""
+        left = [question for question in questions if not self.ledger.of("statistics", question.key)]
+        return [question for question in left if question.data not in self.missing]
+
     def describe(self, questions: Iterable[Question]) -> None:
         """Compute the statistics that are not there yet."""
-        for question in questions:
-            if not self.ledger.of("statistics", question.key):
-                self._do(Describe(question), f"{question.title}: statistics")
+        for question in self.undescribed(questions):
+            self._do(Describe(question), f"{question.title}: statistics")
 
     def run(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
         """Answer every question with every method, for every seed."""
@@ -117,7 +129,8 @@ class Runner:
             kind, content = self._worker.receive(ends)
             if kind == "begun":
                 ends = time.monotonic() + self.budget
-                self.show(Event(f"{title}: set-up" if total else title))
+                if not isinstance(job, Read):
+                    self.show(Event(f"{title}: set-up" if total else title))
             elif kind == "setup":
                 self._keep("setup", job, content)
                 ready = True
