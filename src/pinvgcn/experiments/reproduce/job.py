@@ -91,6 +91,7 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
     experiments = chosen_experiments(request.experiment)
     entries = chosen_entries(experiments, request.methods or None)
     with Runner(ledger, budget=request.budget, retry=request.retry, show=show) as runner:
+        results = Results(ledger, missing=runner.missing)
         if ledger.repaired:
             show(Event(ledger.repaired, trouble=True))
         runner.tell_given_up(entries, request.seeds)
@@ -99,15 +100,14 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
         runner.fetch([*(job.question for job in jobs), *runner.undescribed(questions)])
         jobs = runner.plan(entries, request.seeds)
         planned(sum(len(job.seeds) for job in jobs))
-        if jobs or runner.undescribed(questions):
+        if jobs or runner.undescribed(questions) or request.experiment not in results.asked_for():
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             ledger.append(
                 "session", format=FORMAT, started=now, command=request.command, environment=environment()
             )
         runner.describe(questions)
         runner.run(entries, request.seeds)
-        results = Results(ledger, missing=runner.missing)
-    shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
+    shown = [one for one in chosen_experiments(ALL) if {one.name, ALL} & results.asked_for()]
     tallies = {experiment.title: results.tally(experiment.reported()) for experiment in experiments}
     return Outcome(
         write_report(results, ledger.path.parent, shown),

@@ -17,6 +17,7 @@ from pinvgcn.experiments.reproduce.cells import noteworthy, signed, spread
 from pinvgcn.experiments.reproduce.entry import distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.words import counted
 
 TITLE = "The paper again, in numbers"
 LEAD = (
@@ -129,11 +130,12 @@ def _surroundings(results: Results) -> list[Block]:
         return [Text("Nothing has run yet.")]
     places = dict.fromkeys(_place(session["environment"]) for session in sessions)
     commands = dict.fromkeys(session["command"] for session in sessions)
-    runs = sum(line["kind"] == "run" for line in results.ledger.lines)
-    when = f"{sessions[0]['started'][:10]} to {sessions[-1]['started'][:10]}"
+    runs = counted(sum(line["kind"] == "run" for line in results.ledger.lines), "run")
+    when = " to ".join(dict.fromkeys(session["started"][:10] for session in (sessions[0], sessions[-1])))
     return [
         Text(
-            f"{runs:,} runs in {len(sessions)} sessions, {when}. The seed of a run chooses its labels, too."
+            f"{runs} in {counted(len(sessions), 'session')}, {when}. The seed of a run chooses its labels, "
+            "too."
         ),
         Lines([*places, *commands]),
     ]
@@ -142,6 +144,6 @@ def _surroundings(results: Results) -> list[Block]:
 def _place(surroundings: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())
     return (
-        f"{surroundings['system']}, {surroundings['processors']} processors, {surroundings['torch_threads']} "
-        f"threads, Python {surroundings['python']}; {versions}"
+        f"{surroundings['system']}, {counted(surroundings['processors'], 'processor')}, "
+        f"{counted(surroundings['torch_threads'], 'thread')}, Python {surroundings['python']}; {versions}"
     )
