@@ -17,6 +17,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from pinvgcn.words import counted
+
 
 def out() -> Console:
     """Where results go."""
@@ -80,7 +82,7 @@ def runs_of() -> Iterator[tuple[Callable[[int], None], Callable[[Any], None]]]:
                 console.print(event.line, markup=False, soft_wrap=True)
                 last = event.line
 
-        yield lambda count: console.print(f"{count} runs to do"), tell
+        yield lambda count: console.print(f"{counted(count, 'run')} to do"), tell
         return
     columns = (
         SpinnerColumn(),

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 WORDS = "oakland, hypergraphs, split-size, citation, regularization, rank, weights or all"
+METHODS = (
+    "pinvgcn, gcn, graphsage, gdc, arma, hgnn, hypergcn, logistic_regression, nearest_neighbour, "
+    "extra_trees, random_forest, support_vectors, label_spreading, poisson"
+)
 
 
 def reproduce(
     experiment: Annotated[str, typer.Argument(help=f"What to reproduce: {WORDS}.")] = "all",
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each method; the paper has 100.")] = 100,
+    # numbers are read below, so that messages say what was typed
+    runs: Annotated[
+        str, typer.Option(metavar="INTEGER", help="Runs of each method; the paper has 100.")
+    ] = "100",
     methods: Annotated[
-        str | None, typer.Option(help="Only these methods, with commas between them: pinvgcn,gcn.")
+        str | None,
+        typer.Option(metavar="NAME,NAME", help=f"Only these methods, with commas between them: {METHODS}."),
     ] = None,
-    seed_start: Annotated[int, typer.Option(min=0, help="The seed of the first run.")] = 0,
+    seed_start: Annotated[str, typer.Option(metavar="INTEGER", help="The seed of the first run.")] = "0",
     budget: Annotated[
-        float, typer.Option(help="Seconds that a method may take on a data set before it is ended.")
-    ] = 3600.0,
+        str,
+        typer.Option(
+            metavar="SECONDS", help="Seconds that a method may take on a data set before it is ended."
+        ),
+    ] = "3600",
     retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for results.jsonl, report.md and report.html.")] = Path(
-        "pinvgcn-reproduce"
-    ),
+    # no Path: that of "" would be the current folder
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
+    ] = "pinvgcn-reproduce",
 ) -> None:
     """Compute the paper's tables and figures again, beside its own numbers.
 
@@ -33,20 +45,28 @@ def reproduce(
     """
     from pinvgcn.cli.console import err, loading, runs_of
     from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.failure import Interrupted
+    from pinvgcn.errors import DataError
+    from pinvgcn.words import counted
 
     with loading():
         from pinvgcn.experiments.reproduce.job import Request, parse_methods
         from pinvgcn.experiments.reproduce.job import reproduce as job
+        from pinvgcn.experiments.reproduce.place import kept_runs
     request = Request(
         experiment=experiment,
-        runs=runs,
+        runs=_read(runs, int),
         methods=() if methods is None else parse_methods(methods),
-        seed_start=seed_start,
-        budget=budget,
+        seed_start=_read(seed_start, int),
+        budget=_read(budget, float),
         retry=retry,
     )
-    with runs_of() as (planned, show):
-        outcome = job(request, out, show=show, planned=planned)
+    try:
+        with runs_of() as (planned, show):
+            outcome = job(request, out, show=show, planned=planned)
+    except KeyboardInterrupt:
+        runs_there = counted(kept_runs(out), "run")
+        raise Interrupted(f"{out} holds {runs_there}; the same command goes on from there") from None
     console = stdout()
     for title, tally in outcome.tallies.items():
         if tally.reported:
@@ -60,3 +80,16 @@ def reproduce(
     if outcome.missing:
         err().print(f"note: without {', '.join(outcome.missing)}", markup=False, soft_wrap=True)
     console.print(f"Report: {outcome.report}", markup=False, soft_wrap=True)
+    if not outcome.done:
+        raise DataError(
+            f"None of the {counted(outcome.asked, 'run')} that were asked for could be done; the report says "
+            "why."
+        )
+
+
+def _read(text: str, kind: Callable[[str], Any]) -> Any:
+    """A number; what is none stays as it was typed, for the message that refuses it."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text

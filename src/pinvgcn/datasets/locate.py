@@ -51,15 +51,23 @@ def cache_folder() -> Path:
     return (Path(caches) if caches else Path.home() / ".cache") / "pinvgcn"
 
 
+def data_folder() -> Path | None:
+    """The folder that ``PINVGCN_DATA`` names, None where it names none; a wrong one is an error."""
+    chosen = os.environ.get("PINVGCN_DATA")
+    if not chosen:
+        return None
+    if not Path(chosen).is_dir():
+        raise DatasetError(
+            f"PINVGCN_DATA must name a folder. Got {chosen!r}, which is none; correct or unset it."
+        )
+    return Path(chosen)
+
+
 def find(file: DataFile) -> Path | None:
     """Where the file lies on this machine, None if nowhere."""
     folders = [EMBEDDED, cache_folder()]
-    if chosen := os.environ.get("PINVGCN_DATA"):
-        if not Path(chosen).is_dir():
-            raise DatasetError(
-                f"PINVGCN_DATA must name a folder. Got {chosen!r}, which is none; correct or unset it."
-            )
-        folders.insert(1, Path(chosen))
+    if (chosen := data_folder()) is not None:
+        folders.insert(1, chosen)
     return next((path for folder in folders if (path := folder / file.path).is_file()), None)
 
 

@@ -19,6 +19,8 @@ from typing import Any
 from pinvgcn.errors import MissingDependencyError
 
 OVER_BUDGET = "over budget"
+NOT_INSTALLED = "not installed"
+ERROR = "error"
 ALLOCATOR = ("can't allocate memory", "not enough memory", "cannot allocate memory", "bad_alloc")
 
 Message = tuple[str, dict[str, Any]]
@@ -87,12 +89,12 @@ def failure(error: Exception) -> Message:
     if isinstance(error, MemoryError):
         return "failed", {"reason": "out of memory", "message": one_line(error) or "MemoryError"}
     if isinstance(error, MissingDependencyError):
-        return "failed", {"reason": "not installed", "message": one_line(error)}
+        return "failed", {"reason": NOT_INSTALLED, "message": one_line(error)}
     memory = any(sign in str(error).lower() for sign in ALLOCATOR)
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = "" if memory else f" ({Path(place.filename).name}, line {place.lineno})"
     return "failed", {
-        "reason": "out of memory" if memory else "error",
+        "reason": "out of memory" if memory else ERROR,
         "message": f"{type(error).__name__}: {one_line(error)}{where}",
     }
 

@@ -25,11 +25,14 @@ CONTENDED = (BlockingIOError, PermissionError)
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Make a folder and have it; one that is empty at the end goes, and with it those made above it."""
+def held(folder: Path, *, shown: Path | None = None, option: str = "-o") -> Iterator[None]:
+    """Make a folder and have it; one that is empty at the end goes, and with it those made above it.
+
+    To whom it is refused, it is ``shown`` as the folder that was chosen with an ``option``.
+    """
     made = [path for path in folder.parents if not path.exists()]
     try:
-        file = _locked(folder)
+        file = _locked(folder, f"Another job is at work in {shown or folder}", option)
     except OSError as error:
         raise ScanFileError(f"{folder} cannot be used ({error.strerror}).") from None
     try:
@@ -52,7 +55,7 @@ def emptied(folder: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _locked(folder: Path) -> IO[str]:
+def _locked(folder: Path, busy: str, option: str) -> IO[str]:
     path = folder / LOCK
     while True:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +64,7 @@ def _locked(folder: Path) -> IO[str]:
         except FileNotFoundError:
             continue  # a job that has just ended has removed the folder
         try:
-            _lock(file, folder)
+            _lock(file, busy, option)
             if os.fstat(file.fileno()).st_nlink:
                 file.truncate(0)
                 now = time.strftime("%H:%M on %d %B")
@@ -74,7 +77,7 @@ def _locked(folder: Path) -> IO[str]:
         file.close()  # a lock that has just been removed
 
 
-def _lock(file: IO[str], folder: Path) -> None:
+def _lock(file: IO[str], busy: str, option: str) -> None:
     with contextlib.suppress(ImportError):  # not on Windows
         import fcntl
 
@@ -82,8 +85,7 @@ def _lock(file: IO[str], folder: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except CONTENDED:
             raise ParameterError(
-                f"Another job is at work in {folder}{_by(file)}. Wait for its end, end it, or choose another "
-                "-o."
+                f"{busy}{_by(file)}. Wait for its end, end it, or choose another {option}."
             ) from None
         except OSError:
             pass  # the file system has no locks

@@ -94,7 +94,7 @@ def test_settings_of_the_paper_and_corrected_ones() -> None:
 def test_only_some_methods() -> None:
     chosen = chosen_entries([EXPERIMENTS["hypergraphs"]], ["pinvgcn"])
     assert {entry.method.name for entry in chosen} == {"pinvgcn paper", "pinvgcn paper no-high-pass"}
-    with pytest.raises(ParameterError, match="methods must be one of"):
+    with pytest.raises(ParameterError, match="methods of hypergraphs must be one of"):
         chosen_entries([EXPERIMENTS["hypergraphs"]], ["catboost"])
 
 

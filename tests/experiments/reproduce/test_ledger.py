@@ -39,15 +39,46 @@ def test_every_line_is_in_the_file_at_once(tmp_path: Path) -> None:
         assert len(Ledger.open(ledger.path).lines) == count
 
 
-@pytest.mark.parametrize("cut", [1, 2, 30])
+def test_a_last_line_that_lacks_only_its_line_break_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    whole = filled(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    ledger = Ledger.open(path)
+    assert (ledger.lines, ledger.repaired) == (whole.lines, "")
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("cut", [2, 30, 75])
 def test_a_half_written_last_line_is_removed_and_the_file_goes_on(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "results.jsonl"
     whole = filled(path).lines
     path.write_bytes(path.read_bytes()[:-cut])
     ledger = Ledger.open(path)
     assert ledger.lines == whole[:-1]
+    assert (
+        ledger.repaired == f"Line 4 of {path} was half written, and is removed; what it told of is done again"
+    )
     ledger.append("run", question="q", method="new", seed=7, accuracy=0.2)
     assert Ledger.open(path).lines == [*whole[:-1], ledger.lines[-1]]
+
+
+@pytest.mark.parametrize("before", ["", "ours", "shopping list\n"])
+@pytest.mark.parametrize(
+    "text", ["a line without newline", '{"a": 1', '{"kind": "party", ', '{"a": 1}', " ", "1"]
+)
+def test_the_end_of_a_foreign_file_is_refused_and_not_touched(tmp_path: Path, before: str, text: str) -> None:
+    path = tmp_path / "results.jsonl"
+    if before == "ours":
+        filled(path)
+    else:
+        path.write_text(before)
+    with path.open("a") as stream:
+        stream.write(text)
+    content = path.read_bytes()
+    with pytest.raises(DataError, match=r"Line [15] of .*results\.jsonl must be a JSON object .* --out"):
+        Ledger.open(path)
+    assert path.read_bytes() == content
 
 
 def test_a_letter_cut_in_two_is_survived(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from pinvgcn.experiments.reproduce.blocks import Cell, Lines, Table, Text
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_experiments
 from pinvgcn.experiments.reproduce.cells import seconds, signed
 from pinvgcn.experiments.reproduce.hypergraphs import QUESTIONS
+from pinvgcn.experiments.reproduce.job import Request, reproduce
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.pinv import pinv
+from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.rank import _times
 from pinvgcn.experiments.reproduce.rank import entry as rank_entry
 from pinvgcn.experiments.reproduce.report import write_report
@@ -31,11 +33,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = {
         "system": "Linux",
         "processors": 2,
-        "torch_threads": 2,
+        "torch_threads": 1,
         "python": "3",
         "versions": {"torch": "2"},
     }
-    began = {"started": "2026-01-01T00:00:00", "command": "pinvgcn reproduce", "environment": place}
+    began = {"started": "2026-01-01T00:00:00", "command": "pinvgcn reproduce all", "environment": place}
     for source in ({}, {"source": "0123456789ab"}, {}, {"source": "ba9876543210"}):
         ledger.append("session", **began, **source)
     question = QUESTIONS["mushroom"].key
@@ -108,7 +110,7 @@ def test_weights_and_statistics(written: Path) -> None:
 
 def test_the_states_of_the_code(written: Path) -> None:
     text = (written / "report.md").read_text()
-    assert "4 runs in 4 sessions, 2026-01-01 to 2026-01-01, by 3 states of the code." in text
+    assert "4 runs in 4 sessions, 2026-01-01, by 3 states of the code." in text
     assert "unknown (2), 0123456789ab (1), ba9876543210 (1)" in text.replace("\\", "")
 
 
@@ -121,6 +123,38 @@ def test_one_state_of_the_code(tmp_path: Path) -> None:
     text = (tmp_path / "report.md").read_text()
     assert "by one state of the code." in text
     assert "0123456789ab (2)" in text.replace("\\", "")
+
+
+def test_surroundings_in_words(written: Path) -> None:
+    text = (written / "report.md").read_text()
+    assert "- Linux, 2 processors, 1 thread, Python 3; torch 2\n" in text
+
+
+def test_only_what_was_asked_for_has_a_part(tmp_path: Path) -> None:
+    """Split size, rank and weights share runs with the table of hypergraphs. Here nothing is left to do."""
+    numbers = {"nodes": 1, "classes": 2, "hyperedges": 3, "eigengap": 0.5, "largest_rank": 2}
+    with ledger_of(tmp_path) as ledger:
+        for question in QUESTIONS.values():
+            ledger.append("statistics", question=question.key, numbers=numbers)
+        for entry in (*EXPERIMENTS["hypergraphs"].entries(), *EXPERIMENTS["weights"].entries()):
+            about = {"question": entry.question.key, "method": entry.method.name}
+            ledger.append("run", **about, seed=0, accuracy=0.9, seconds={"training": 1.0})
+
+    def parts_after(word: str) -> list[str]:
+        reproduce(Request(word, runs=1), tmp_path)
+        titles = [experiment.title for experiment in EXPERIMENTS.values()]
+        heads = re.findall(r"^## (.*)$", (tmp_path / "report.md").read_text(), re.MULTILINE)
+        return [head for head in heads if head in titles]
+
+    assert parts_after("hypergraphs") == ["Hypergraphs"]
+    assert parts_after("weights") == ["Hypergraphs", "Learned weights"]
+    assert parts_after("hypergraphs") == ["Hypergraphs", "Learned weights"]
+    assert [line["kind"] for line in Ledger.open(tmp_path / "results.jsonl").lines].count("session") == 2
+
+
+def test_the_committed_results_have_every_part() -> None:
+    committed = Ledger.open(Path(__file__).parents[3] / "docs" / "reproduction" / "results.jsonl")
+    assert "all" in Results(committed).asked_for()
 
 
 def test_in_short(written: Path) -> None:

@@ -140,6 +140,36 @@ def test_what_failed_is_tried_again_only_when_that_may_help(troubles: Troubles) 
     assert planned(retry=True) == {"fails": (1, 2, 3), "sleepy": (1, 2, 3), "well": (3,)}
 
 
+def test_other_seeds_a_package_that_may_be_there_now_and_what_else_may_have_changed(
+    troubles: Troubles,
+) -> None:
+    """Seed 1 failed; set-up fails for every seed."""
+
+    def planned(name: str, seeds: range) -> list[tuple[int, ...]]:
+        return [job.seeds for job in Runner(troubles.ledger, budget=BUDGET).plan([entry(name)], seeds)]
+
+    assert troubles.failure("fails")["seed"] == 1
+    assert planned("fails", range(2, 4)) == [(2, 3)]
+    assert planned("fails", range(5)) == []
+    assert "seed" not in troubles.failure("unprepared")
+    assert planned("unprepared", range(7, 8)) == []
+    assert planned("lonely", range(3)) == [(0, 1, 2)]
+    assert planned("dies", range(9, 10)) == []
+
+
+def test_what_is_not_tried_again_is_told(troubles: Troubles) -> None:
+    events: list[Event] = []
+    with Runner(troubles.ledger, budget=BUDGET, show=events.append) as runner:
+        runner.tell_given_up([entry(name) for name in (*WELL, *TROUBLED)], range(3))
+    assert all(event.trouble for event in events)
+    told = [event.line for event in events]
+    assert [line.split()[0] for line in told] == [
+        "Fails", "Greedy", "Allocator", "Unprepared", "Dies", "Leaves",
+    ]  # fmt: skip
+    assert told[0].startswith("Fails on Mushroom failed before (error: ZeroDivisionError: seed one (")
+    assert told[-1].endswith("exit code 3); --retry tries it again")
+
+
 def test_what_was_too_slow_for_its_first_run_needs_a_larger_budget(tmp_path: Path) -> None:
     """The second try, at the same budget, began with the slow run and finished none."""
     ledger = Ledger.open(tmp_path / "results.jsonl")
@@ -156,6 +186,11 @@ def test_what_was_too_slow_for_its_first_run_needs_a_larger_budget(tmp_path: Pat
     assert planned(9.0) == planned(1.0) == [(1, 2)]
     too_slow(0)
     assert planned(9.0) == []
+    events: list[Event] = []
+    Runner(ledger, budget=9.0, show=events.append).tell_given_up([entry("sleepy")], range(3))
+    assert [event.line for event in events] == [
+        "Sleepy on Mushroom failed before (over budget, 9 s); --retry tries it again"
+    ]
     assert planned(10.0) == [(1, 2)]
 
 
@@ -208,4 +243,4 @@ def test_missing_data_are_told_once_and_not_kept_as_a_failure(
     assert "https://archive.ics.uci.edu" in message
     assert [line["question"] for line in runner.ledger.lines if line["kind"] == "run"] == [MUSHROOM.key] * 2
     assert not [line for line in runner.ledger.lines if line["kind"] == "failure"]
-    assert sum(event.finished for event in events) == 6
+    assert sum(event.finished for event in events) == 2  # what is known to be missing is not planned

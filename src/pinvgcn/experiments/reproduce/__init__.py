@@ -6,7 +6,7 @@ In the order in which data flows:
 - ``question``: a data set and the labels that are seen of it, by name; ``citation_hypergraph``
 - ``pinv``: the method, by the settings that the tables have
 - ``entry``: one line of work, a method that answers a question for many seeds
-- ``ledger``: the file of results, a JSON line for each thing that happened
+- ``ledger``: the file of results, a JSON line for each thing that happened; ``place``: its folder
 - ``statistics``, ``work``, ``runner``: the process that does the work, within a budget
 - ``results``: what the ledger says about an entry
 - ``blocks``, ``cells``, ``curves``, ``rows``: pieces of a report, in Markdown and in HTML

@@ -34,6 +34,7 @@ def chosen_entries(experiments: Collection[Experiment], families: Collection[str
     if families is None:
         return entries
     known = list(dict.fromkeys(entry.family for entry in entries))
+    name = next(iter(experiments)).name if len(experiments) == 1 else ALL
     for family in families:
-        check_choice("methods", family, known)
+        check_choice(f"methods of {name}", family, known)
     return [entry for entry in entries if entry.family in families]

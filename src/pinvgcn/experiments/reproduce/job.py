@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pinvgcn.checks import check_count, check_positive
+from pinvgcn.datasets.locate import data_folder
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.environment import environment, source_digest
-from pinvgcn.experiments.files import prepare_folder
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
+from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
-from pinvgcn.experiments.reproduce.runner import BUDGET, Runner, Show
+from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
+from pinvgcn.words import counted
 
-RESULTS = "results.jsonl"
+LAST_SEED = 2**32 - 1  # that the generators of random numbers take
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Request:
         check_count("runs", self.runs)
         check_count("seed-start", self.seed_start, minimum=0)
         check_positive("budget", self.budget)
+        if self.seeds[-1] > LAST_SEED:
+            raise ParameterError(
+                f"seed-start must leave all seeds at {LAST_SEED} or below. Got {self.seed_start} with "
+                f"{counted(self.runs, 'run')} instead."
+            )
 
     @property
     def seeds(self) -> range:
@@ -58,6 +65,8 @@ class Outcome:
     report: Path
     tallies: dict[str, Tally]  # by the title of each experiment that was asked for
     missing: dict[str, str]
+    asked: int  # runs, done before or now
+    done: int
 
 
 def reproduce(
@@ -71,15 +80,27 @@ def reproduce(
 
     ``planned`` is told how many runs there are to do, ``show`` what happens.
     """
-    out = prepare_folder(folder)
-    ledger = Ledger.open(out / RESULTS)
+    if not str(folder):
+        raise ParameterError("out must name a folder. Got '' instead.")
+    data_folder()  # a wrong one is no reason to leave out one data set after the other
+    with ledger_of(Path(folder)) as ledger:
+        return _reproduce(request, ledger, show, planned)
+
+
+def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[int], None]) -> Outcome:
     experiments = chosen_experiments(request.experiment)
     entries = chosen_entries(experiments, request.methods or None)
     with Runner(ledger, budget=request.budget, retry=request.retry, show=show) as runner:
-        jobs = runner.plan(entries, request.seeds)
+        results = Results(ledger, missing=runner.missing)
+        if ledger.repaired:
+            show(Event(ledger.repaired, trouble=True))
+        runner.tell_given_up(entries, request.seeds)
         questions = [question for experiment in experiments for question in experiment.questions]
+        jobs = runner.plan(entries, request.seeds)
+        runner.fetch([*(job.question for job in jobs), *runner.undescribed(questions)])
+        jobs = runner.plan(entries, request.seeds)
         planned(sum(len(job.seeds) for job in jobs))
-        if jobs or any(not ledger.of("statistics", question.key) for question in questions):
+        if jobs or runner.undescribed(questions) or request.experiment not in results.asked_for():
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             ledger.append(
                 "session",
@@ -91,10 +112,15 @@ def reproduce(
             )
         runner.describe(questions)
         runner.run(entries, request.seeds)
-        results = Results(ledger, missing=runner.missing)
-    shown = [one for one in chosen_experiments(ALL) if one in experiments or results.any_of(one.entries())]
+    shown = [one for one in chosen_experiments(ALL) if {one.name, ALL} & results.asked_for()]
     tallies = {experiment.title: results.tally(experiment.reported(results)) for experiment in experiments}
-    return Outcome(write_report(results, out, shown), tallies, runner.missing)
+    return Outcome(
+        write_report(results, ledger.path.parent, shown),
+        tallies,
+        runner.missing,
+        asked=len(entries) * len(request.seeds),
+        done=sum(seed in ledger.runs(*entry.key) for entry in entries for seed in request.seeds),
+    )
 
 
 def parse_methods(text: str) -> tuple[str, ...]:

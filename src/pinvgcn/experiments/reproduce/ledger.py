@@ -12,7 +12,7 @@
 on the machine does not change.
 
 A line is either there as a whole or not at all: what an interrupted program left of its last one is removed
-when the file is opened again.
+when the file is opened again, and that is said. What no interruption can have left is not touched.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Ledger:
 
     path: Path
     lines: list[dict[str, Any]] = field(default_factory=list)
+    repaired: str = ""  # what was done to a last line that was half written
     _found: dict[tuple[str, str, str | None], list[dict[str, Any]]] = field(default_factory=dict)
     _last: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
 
@@ -44,14 +45,23 @@ class Ledger:
         ledger = cls(path)
         if not path.exists():
             return ledger
-        content = path.read_bytes()
-        whole, _, rest = content.rpartition(b"\n")
-        for number, text in enumerate(whole.split(b"\n"), start=1):
+        *whole, rest = path.read_bytes().split(b"\n")
+        for number, text in enumerate(whole, start=1):
             if text.strip():
                 ledger._keep(_parse(text, f"Line {number} of {path}"))
-        if rest:  # after all else: what this version cannot read stays as it is
-            os.truncate(path, len(content) - len(rest))
+        if rest:  # no line break ends it
+            ledger._mend(rest, f"Line {len(whole) + 1} of {path}")
         return ledger
+
+    def _mend(self, rest: bytes, where: str) -> None:
+        """Complete a last line that lacks only its line break; remove one that lacks more."""
+        if _is_cut_off(rest):
+            os.truncate(self.path, self.path.stat().st_size - len(rest))
+            self.repaired = f"{where} was half written, and is removed; what it told of is done again"
+            return
+        self._keep(_parse(rest, where))
+        with self.path.open("ab") as stream:
+            stream.write(b"\n")
 
     def append(self, kind: str, **content: Any) -> dict[str, Any]:
         """Write one line; once this returns, it survives whatever happens to the program."""
@@ -90,6 +100,18 @@ class Ledger:
         self._found.setdefault((line["kind"], question, method), []).append(line)
         if line["kind"] != "setup":
             self._last[question, method] = line
+
+
+def _is_cut_off(text: bytes) -> bool:
+    """Whether this is the beginning of a line as ``append`` writes it, and not all of it."""
+    begins = [f'{{"kind": "{kind}", '.encode() for kind in KINDS]
+    if not any(text.startswith(begin) or begin.startswith(text) for begin in begins):
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return False
 
 
 def _parse(text: bytes, where: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pinvgcn.experiments.reproduce.cells import noteworthy, signed, spread
 from pinvgcn.experiments.reproduce.entry import distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.words import counted
 
 TITLE = "The paper again, in numbers"
 LEAD = (
@@ -130,14 +131,14 @@ def _surroundings(results: Results) -> list[Block]:
         return [Text("Nothing has run yet.")]
     places = dict.fromkeys(_place(session["environment"]) for session in sessions)
     commands = dict.fromkeys(session["command"] for session in sessions)
-    runs = sum(line["kind"] == "run" for line in results.ledger.lines)
-    when = f"{sessions[0]['started'][:10]} to {sessions[-1]['started'][:10]}"
+    runs = counted(sum(line["kind"] == "run" for line in results.ledger.lines), "run")
+    when = " to ".join(dict.fromkeys(session["started"][:10] for session in (sessions[0], sessions[-1])))
     states = Counter(session.get("source", "unknown") for session in sessions)
     count = "one state" if len(states) == 1 else f"{len(states)} states"
     return [
         Text(
-            f"{runs:,} runs in {len(sessions)} sessions, {when}, by {count} of the code. The seed of a run "
-            "chooses its labels, too."
+            f"{runs} in {counted(len(sessions), 'session')}, {when}, by {count} of the code. The seed of a "
+            "run chooses its labels, too."
         ),
         Lines(
             [
@@ -153,6 +154,6 @@ def _surroundings(results: Results) -> list[Block]:
 def _place(surroundings: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in surroundings["versions"].items())
     return (
-        f"{surroundings['system']}, {surroundings['processors']} processors, {surroundings['torch_threads']} "
-        f"threads, Python {surroundings['python']}; {versions}"
+        f"{surroundings['system']}, {counted(surroundings['processors'], 'processor')}, "
+        f"{counted(surroundings['torch_threads'], 'thread')}, Python {surroundings['python']}; {versions}"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,9 +83,17 @@ class Results:
             worse=int((errors < -NOTEWORTHY).sum()),
         )
 
-    def any_of(self, entries: Iterable[Entry]) -> bool:
-        """Whether a run of any of them has finished."""
-        return any(self.ledger.runs(*entry.key) for entry in entries)
+    def asked_for(self) -> set[str]:
+        """The words of all commands that worked here, one of which may be ``all``.
+
+        These have a part in a report. Runs alone do not give an experiment one: it may share them with
+        another, and nobody has asked for the rest of it.
+        """
+        return {
+            session["command"].removeprefix("pinvgcn reproduce ").split()[0]
+            for session in self.ledger.lines
+            if session["kind"] == "session"
+        }
 
     def why_not(self, entry: Entry) -> str:
         """Why there is no more of an entry, in a few words; empty where nothing is known to be wrong."""

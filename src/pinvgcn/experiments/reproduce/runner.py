@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pinvgcn.experiments.process import OVER_BUDGET, Worker
+from pinvgcn.datasets import dataset_info
+from pinvgcn.experiments.process import ERROR, NOT_INSTALLED, OVER_BUDGET, Worker
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.question import Question
-from pinvgcn.experiments.reproduce.work import Describe, Job, Runs, serve
+from pinvgcn.experiments.reproduce.work import Describe, Job, Read, Runs, serve
 
 BUDGET = 3600.0  # seconds that a method may take for a question
 
@@ -44,29 +45,57 @@ class Runner:
     _worker: Worker | None = None
 
     def plan(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
-        """The runs that are still to be done."""
+        """The runs that are still to be done, as far as is known of the data."""
+        left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
+        return [job for job in left if job.question.data not in self.missing]
+
+    def tell_given_up(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
+        """Show what is left out because it failed before."""
+        for job in self._left(entries, seeds):
+            if (failure := self._given_up(job)) is not None:
+                what = f"{job.entry.method.title} on {job.question.title} failed before"
+                self.show(Event(f"{what} ({_why(failure)}); --retry tries it again", trouble=True))
+
+    def _left(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
         jobs = []
         for entry in entries:
             there = self.ledger.runs(*entry.key)
             left = tuple(seed for seed in seeds if seed not in there)
-            if left and not self._given_up(entry):
+            if left:
                 jobs.append(Runs(entry, left))
         return jobs
 
-    def _given_up(self, entry: Entry) -> bool:
-        """What failed is not tried again, unless it was too slow: for a smaller budget than now, or only for
-        all runs at once. The budget is that of one command, and those that it finished are behind us."""
-        failure = self.ledger.failure(*entry.key)
+    def _given_up(self, job: Runs) -> dict[str, Any] | None:
+        """The failure for which it is not tried again, unless something has changed since:
+
+        - it was too slow for a smaller budget than now, or only for all runs at once: the budget is that of
+          one command, and the runs that it finished are behind us;
+        - there was an error in a run whose seed is not asked for now;
+        - a package was missing, which may be there by now.
+        """
+        failure = self.ledger.failure(*job.entry.key)
         if failure is None or self.retry:
-            return False
-        slow = failure["reason"] == OVER_BUDGET
-        return not (slow and (self.budget > failure["budget"] or failure["finished"] > 0))
+            return None
+        reason = failure["reason"]
+        slow = reason == OVER_BUDGET and (self.budget > failure["budget"] or failure["finished"] > 0)
+        elsewhere = reason == ERROR and failure.get("seed", job.seeds[0]) not in job.seeds
+        return None if slow or elsewhere or reason == NOT_INSTALLED else failure
+
+    def fetch(self, questions: Iterable[Question]) -> None:
+        """Download the data that are not on this machine, or know that they are missing."""
+        for question in {question.data: question for question in questions}.values():
+            if not dataset_info(question.data).available:
+                self._do(Read(question), question.title)
+
+    def undescribed(self, questions: Iterable[Question]) -> list[Question]:
+        """Whose statistics are still to be computed, as far as is known of the data."""
+        left = [question for question in questions if not self.ledger.of("statistics", question.key)]
+        return [question for question in left if question.data not in self.missing]
 
     def describe(self, questions: Iterable[Question]) -> None:
         """Compute the statistics that are not there yet."""
-        for question in questions:
-            if not self.ledger.of("statistics", question.key):
-                self._do(Describe(question), f"{question.title}: statistics")
+        for question in self.undescribed(questions):
+            self._do(Describe(question), f"{question.title}: statistics")
 
     def run(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
         """Answer every question with every method, for every seed."""
@@ -92,6 +121,7 @@ class Runner:
             self._worker = Worker(serve)
         total = len(job.seeds) if isinstance(job, Runs) else 0
         done = 0
+        ready = False  # set-up is behind us
         self.show(Event(f"{title}: reading the data"))
         self._worker.send(job)
         ends: float | None = None  # nothing is timed before the data are there
@@ -99,9 +129,11 @@ class Runner:
             kind, content = self._worker.receive(ends)
             if kind == "begun":
                 ends = time.monotonic() + self.budget
-                self.show(Event(f"{title}: set-up" if total else title))
+                if not isinstance(job, Read):
+                    self.show(Event(f"{title}: set-up" if total else title))
             elif kind == "setup":
                 self._keep("setup", job, content)
+                ready = True
                 self.show(Event(f"{title}: run 1 of {total}"))
             elif kind == "run":
                 self._keep("run", job, content)
@@ -116,7 +148,9 @@ class Runner:
                 self.show(Event(f"{job.question.title} left out: {content['message']}", trouble=True))
                 return self._skip(job)
             else:
-                self._failed(job, title, kind, content, done, total)
+                # an error before that belongs to no seed
+                seed = {"seed": job.seeds[done]} if isinstance(job, Runs) and ready else {}
+                self._failed(job, title, kind, {**content, **seed}, done, total)
                 return None
 
     def _skip(self, job: Job) -> None:
@@ -129,7 +163,8 @@ class Runner:
             self.close()
         if kind == OVER_BUDGET:
             reached = f"with {done} of {total} runs" if done else "before its first run"
-            content = {"reason": OVER_BUDGET, "message": f"ended after {self.budget:g} s {reached}"}
+            said = {"reason": OVER_BUDGET, "message": f"ended after {self.budget:g} s {reached}"}
+            content = {**said, **content}
         self._keep("failure", job, {**content, "budget": self.budget, "finished": done})
         text = f"{title}: {content['reason']}: {content['message']}"
         self.show(Event(text, finished=total - done, trouble=True))
@@ -139,3 +174,9 @@ class Runner:
         if isinstance(job, Runs):
             about["method"] = job.entry.method.name
         self.ledger.append(kind, **about, **content)
+
+
+def _why(failure: dict[str, Any]) -> str:
+    if failure["reason"] == OVER_BUDGET:
+        return f"{OVER_BUDGET}, {failure['budget']:g} s"
+    return f"{failure['reason']}: {failure['message']}"

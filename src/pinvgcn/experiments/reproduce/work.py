@@ -42,7 +42,14 @@ class Describe:
     question: Question
 
 
-Job = Runs | Describe
+@dataclass(frozen=True)
+class Read:
+    """Read the data, which may have to be downloaded."""
+
+    question: Question
+
+
+Job = Runs | Describe | Read
 
 
 def serve(connection: Connection) -> None:
@@ -64,7 +71,10 @@ def _messages(job: Job, tasks: dict[Question, Task]) -> Iterator[Message]:
             yield "missing", {"message": one_line(error)}
             return
         yield "begun", {}
-        yield from _described(task) if isinstance(job, Describe) else _answers(job, task)
+        if isinstance(job, Describe):
+            yield from _described(task)
+        elif isinstance(job, Runs):
+            yield from _answers(job, task)
         yield "done", {}
     except Exception as error:
         yield failure(error)
