@@ -64,8 +64,9 @@ h2 {
 }
 h3 { font-size: 1.02rem; margin: 1.8rem 0 .4rem; }
 p { margin: .6rem 0; max-width: 46rem; }
+p, li, dd, figcaption { overflow-wrap: anywhere; }
 .lead { font-size: 1.13rem; max-width: 46rem; }
-.soft, figcaption, caption { color: var(--soft); font-size: .9rem; }
+.soft, figcaption { color: var(--soft); font-size: .9rem; }
 .cards {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(19rem, 1fr)); gap: 1rem;
   margin: 1.8rem 0;
@@ -87,7 +88,6 @@ ol.steps li::before { content: counter(step) ". "; font-weight: 650; color: var(
 ol.steps strong { font-weight: 650; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .8rem 0 .4rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; caption-side: bottom; padding-top: .5rem; }
 th, td { text-align: right; padding: .5rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-size: .8rem; font-weight: 600; color: var(--soft); vertical-align: bottom; }
 thead th { border-bottom: 1.5px solid var(--soft); }
@@ -97,6 +97,8 @@ table.wide-bars :is(th, td):nth-child(2), table.wide-bars :is(th, td):nth-child(
 table.wide-bars :is(th, td):nth-child(4) { width: 24%; }
 table.dense :is(th, td) { padding: .4rem .55rem; }
 table.dense td { font-size: .88rem; }
+table.dense :is(th, td:first-child) { white-space: normal; }
+table.dense :is(th, td):first-child { min-width: 7rem; }
 table.words :is(th, td):not(:last-child) { text-align: left; white-space: normal; }
 table.dense td strong { color: var(--accent); }
 tr.best td { font-weight: 700; }
@@ -106,6 +108,7 @@ td.bar { background: linear-gradient(90deg, var(--bar) var(--share), transparent
 td.shade { background: color-mix(in srgb, var(--bar) var(--share), transparent); }
 figure { margin: 1.4rem 0; }
 svg.figure { display: block; width: 100%; height: auto; }
+figure.table { margin: 0; }
 figcaption { margin-top: .5rem; max-width: 50rem; }
 .pair { display: grid; grid-template-columns: 9fr 5fr; gap: 2rem; align-items: end; }
 @media (max-width: 700px) { .pair { grid-template-columns: 1fr; } h1 { font-size: 1.8rem; } }
@@ -128,7 +131,7 @@ a { color: var(--accent); }
 @media print {
   main { padding-top: 0; max-width: none; }
   h2 { break-after: avoid; }
-  figure, tr { break-inside: avoid; }
+  figure:not(.table), tr { break-inside: avoid; }
 }
 """
 
@@ -172,7 +175,8 @@ def table(
 ) -> str:
     """A table of finished cells; the rows whose numbers are in ``best`` stand out.
 
-    ``kind`` is a class of the style sheet.
+    ``kind`` is a class of the style sheet. A table that is too wide for the window scrolls; its caption does
+    not.
     """
     chosen = set(best)
     lines = []
@@ -180,14 +184,15 @@ def table(
         mark = ' class="best"' if number in chosen else ""
         lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
     header = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    below = f"<caption>{caption}</caption>" if caption else ""
     parts = [
-        f'<div class="scroll"><table class="{kind}">{below}',
+        f'<div class="scroll"><table class="{kind}">',
         f"<thead><tr>{header}</tr></thead>",
         "<tbody>",
         *lines,
         "</tbody></table></div>",
     ]
+    if caption:
+        parts = ['<figure class="table">', *parts, f"<figcaption>{caption}</figcaption>", "</figure>"]
     return "\n".join(parts)
 
 
