@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -117,6 +118,7 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
 
     first = run(2)
     assert "\n2 runs to do\n" in first.stderr  # without those whose data are missing
+    ended = re.findall(r"^(\d of \d), \d:\d\d:\d\d: Mushroom, (.*) %$", first.stderr, re.MULTILINE)
     assert first.stdout.splitlines()[-1] == "Report: out/report.html"
     told = [line for line in first.stderr.splitlines() if "left out" in line]
     assert [line.split()[0] for line in told] == ["Covertype45", "Covertype67"]
@@ -129,6 +131,10 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
         ("mushroom, 10 per class", "nearest_neighbour", 1),
     ]
     assert all(0.8 < run["accuracy"] < 1 for run in runs)
+    assert ended == [
+        (f"{number} of 2", f"1-nearest neighbour, seed {run['seed']}: {100 * run['accuracy']:.2f}")
+        for number, run in enumerate(runs, start=1)
+    ]
     # a third run is added to the two that are there
     assert "\n1 run to do\n" in run(3).stderr
     kinds = [line["kind"] for line in lines_of(tmp_path / "out")]

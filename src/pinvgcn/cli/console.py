@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -70,19 +72,12 @@ def steps(total: int, *, quiet: bool = False) -> Iterator[Callable[[str], None]]
 def runs_of() -> Iterator[tuple[Callable[[int], None], Callable[[Any], None]]]:
     """Two functions for a long job of many runs: how many there are, and what happens now.
 
-    On a terminal a bar with the time that is left; else a line for each run. Trouble stays on the screen.
+    On a terminal a bar with the time that is left; else a line for each run as it ends, with the time since
+    the start. Trouble stays on the screen.
     """
     console = err()
     if not console.is_terminal:
-        last = ""
-
-        def tell(event: Any) -> None:
-            nonlocal last
-            if event.line and event.line != last:
-                console.print(event.line, markup=False, soft_wrap=True)
-                last = event.line
-
-        yield lambda count: console.print(f"{counted(count, 'run')} to do"), tell
+        yield _told_in_lines(console)
         return
     columns = (
         SpinnerColumn(),
@@ -105,3 +100,27 @@ def runs_of() -> Iterator[tuple[Callable[[int], None], Callable[[Any], None]]]:
                 progress.update(task, advance=event.finished)
 
         yield lambda count: progress.update(task, total=count), show
+
+
+def _told_in_lines(console: Console) -> tuple[Callable[[int], None], Callable[[Any], None]]:
+    started = time.monotonic()
+    total = behind = 0
+    last = ""
+
+    def plan(count: int) -> None:
+        nonlocal total
+        total = count
+        console.print(f"{counted(count, 'run')} to do")
+
+    def tell(event: Any) -> None:
+        nonlocal behind, last
+        behind += event.finished
+        line = event.line
+        if event.result:
+            since = datetime.timedelta(seconds=int(time.monotonic() - started))
+            line = f"{behind} of {total}, {since}: {event.result}"
+        if line and line != last:
+            console.print(line, markup=False, soft_wrap=True)
+            last = line
+
+    return plan, tell

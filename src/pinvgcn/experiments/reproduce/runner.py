@@ -24,6 +24,7 @@ class Event:
     line: str
     finished: int = 0
     trouble: bool = False  # worth a line that stays
+    result: str = ""  # of a run that has ended
 
 
 Show = Callable[[Event], None]
@@ -138,7 +139,9 @@ class Runner:
             elif kind == "run":
                 self._keep("run", job, content)
                 done += 1
-                self.show(Event(f"{title}: run {min(done + 1, total)} of {total}", finished=1))
+                result = f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %"
+                line = f"{title}: run {min(done + 1, total)} of {total}"
+                self.show(Event(line, finished=1, result=result))
             elif kind == "statistics":
                 self._keep("statistics", job, content)
             elif kind == "done":
