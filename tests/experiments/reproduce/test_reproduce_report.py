@@ -110,7 +110,9 @@ def test_weights_and_statistics(written: Path) -> None:
 
 def test_the_states_of_the_code(written: Path) -> None:
     text = (written / "report.md").read_text()
-    assert "4 runs in 4 sessions, 2026-01-01, by 3 states of the code." in text
+    assert (
+        "4 runs in 4 sessions, 2026-01-01, by 2 known states of the code and older code (2 sessions)." in text
+    )
     assert "unknown (2), 0123456789ab (1), ba9876543210 (1)" in text.replace("\\", "")
 
 
@@ -121,7 +123,7 @@ def test_one_state_of_the_code(tmp_path: Path) -> None:
         ledger.append("session", started="2026", command="", environment=place, source="0123456789ab")
     write_report(Results(ledger), tmp_path, [])
     text = (tmp_path / "report.md").read_text()
-    assert "by one state of the code." in text
+    assert "by one known state of the code." in text
     assert "0123456789ab (2)" in text.replace("\\", "")
 
 

@@ -26,6 +26,7 @@ LEAD = (
     "computed again and set beside the paper's own numbers. What differs by more than two standard errors "
     "stands in bold."
 )
+UNKNOWN = "unknown"  # sessions before the state of the code was recorded
 
 
 def write_report(results: Results, folder: Path, experiments: Sequence[Experiment]) -> Path:
@@ -133,12 +134,14 @@ def _surroundings(results: Results) -> list[Block]:
     commands = dict.fromkeys(session["command"] for session in sessions)
     runs = counted(sum(line["kind"] == "run" for line in results.ledger.lines), "run")
     when = " to ".join(dict.fromkeys(session["started"][:10] for session in (sessions[0], sessions[-1])))
-    states = Counter(session.get("source", "unknown") for session in sessions)
-    count = "one state" if len(states) == 1 else f"{len(states)} states"
+    states = Counter(session.get("source", UNKNOWN) for session in sessions)
+    known = len(states) - (UNKNOWN in states)
+    count = "one known state" if known == 1 else f"{known} known states"
+    older = f" and older code ({counted(states[UNKNOWN], 'session')})" if UNKNOWN in states else ""
     return [
         Text(
-            f"{runs} in {counted(len(sessions), 'session')}, {when}, by {count} of the code. The seed of a "
-            "run chooses its labels, too."
+            f"{runs} in {counted(len(sessions), 'session')}, {when}, by {count} of the code{older}. The seed "
+            "of a run chooses its labels, too."
         ),
         Lines(
             [
