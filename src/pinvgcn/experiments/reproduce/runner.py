@@ -165,8 +165,8 @@ class Runner:
         if kind != "failed":  # the process is gone, or has to go
             self.close()
         if kind == OVER_BUDGET:
-            reached = f"with {done} of {total} runs" if done else "before its first run"
-            said = {"reason": OVER_BUDGET, "message": f"ended after {self.budget:g} s {reached}"}
+            reached = f" with {done} of {total} runs" if done else " before its first run" if total else ""
+            said = {"reason": OVER_BUDGET, "message": f"ended after {self.budget:g} s{reached}"}
             content = {**said, **content}
         self._keep("failure", job, {**content, "budget": self.budget, "finished": done})
         text = f"{title}: {content['reason']}: {content['message']}"
