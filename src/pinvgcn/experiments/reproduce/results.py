@@ -90,9 +90,10 @@ class Results:
         another, and nobody has asked for the rest of it.
         """
         return {
-            session["command"].removeprefix("pinvgcn reproduce ").split()[0]
+            word
             for session in self.ledger.lines
             if session["kind"] == "session"
+            for word in session["command"].removeprefix("pinvgcn reproduce ").split()[:1]
         }
 
     def why_not(self, entry: Entry) -> str:
