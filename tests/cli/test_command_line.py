@@ -259,7 +259,8 @@ def test_defaults_are_those_of_the_jobs() -> None:
     def default(command: Callable[..., None], option: str) -> object:
         return inspect.signature(command).parameters[option].default
 
-    assert default(reproduce, "budget") == runner.BUDGET == Request().budget
+    assert float(str(default(reproduce, "budget"))) == runner.BUDGET == Request().budget
+    assert int(str(default(reproduce, "runs"))) == Request().runs
     assert default(compare, "budget") == apart.BUDGET
     assert default(demo, "splits") == demo_job.SPLITS
     assert default(demo, "points") == demo_job.POINTS
