@@ -56,7 +56,7 @@ def rows() -> dict[str, Row]:
             if row["method"] == "PinvGCN":
                 found[data] = Row(question, pinv(), *numbers_of, weights[data])
             elif row["method"] == "PinvGCN without high-pass":
-                found[f"{data}-no-high-pass"] = Row(question, pinv(high_pass=False), *numbers_of, None)
+                found[f"{data}-no-high-pass"] = Row(question, pinv(filters="no-high-pass"), *numbers_of, None)
     for row in numbers["table_oakland"]["rows"]:
         if row["method"] == "PinvGCN":
             sigma, rank = float(row["sigma"]), int(row["rank"])

@@ -50,7 +50,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
             facts={"weights": weights},
         )  # fmt: skip
     slow = {"reason": "over budget", "message": "ended after 9 s before its first run", "budget": 9}
-    ledger.append("failure", question=question, method=pinv("paper", high_pass=False).name, **slow)
+    ledger.append("failure", question=question, method=pinv("paper", filters="no-high-pass").name, **slow)
     numbers = {"nodes": 8124, "classes": 2, "hyperedges": 112, "eigengap": 0.670035, "largest_rank": 83}
     ledger.append("statistics", question=question, numbers=numbers)
     broken = {"reason": "error", "message": "QhullError: flat (q.py, line 1)", "budget": 9, "finished": 0}

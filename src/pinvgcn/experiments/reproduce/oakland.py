@@ -36,7 +36,7 @@ def rows() -> list[Row]:
         if row["method"] != "PinvGCN"
     ]
     label = "PinvGCN, defaults of this package, coordinates alone"
-    defaults = Row(label, pinv("default"), setting="default", sigma="auto")
+    defaults = Row(label, pinv("default"), sigma="auto")
     plain = [Row(method.title, method, sigma=NONE) for method in plain_baselines("points")]
     return [
         *theirs,
@@ -54,14 +54,14 @@ def _pinv_rows(setting: Setting, name: str) -> list[Row]:
             f"{name}, r = {row['rank']}",
             pinv(setting, sigma=float(row["sigma"]), rank=row["rank"]),
             row,
-            setting,
+            setting == "paper",
             str(row["sigma"]),
         )
         for row in paper()["table_oakland"]["rows"]
         if row["method"] == "PinvGCN"
     ]
-    without = pinv(setting, sigma=SIGMA, rank=RANK, high_pass=False)
-    return [*found, Row(f"{name}, r = {RANK}, without high-pass", without, {}, setting, f"{SIGMA:g}")]
+    without = pinv(setting, sigma=SIGMA, rank=RANK, filters="no-high-pass")
+    return [*found, Row(f"{name}, r = {RANK}, without high-pass", without, sigma=f"{SIGMA:g}")]
 
 
 def entries() -> list[Entry]:

@@ -21,6 +21,7 @@ APART: dict[Setting, dict[str, Any]] = {  # from the paper's settings, or the pa
     "corrected": {"loops": 1.0, "scaling": "centre", "tolerance": None},
     "default": {"geometry": False},
 }
+FILTERS = {"no-high-pass": " without high-pass", "low-rank": " without high-pass, γ = 0"}  # in titles
 
 
 def pinv(
@@ -28,7 +29,7 @@ def pinv(
     *,
     sigma: float | None = None,
     rank: int | None = None,
-    high_pass: bool = True,
+    filters: str = "three-part",
 ) -> Pinv:
     """A method whose name tells its settings; ``rank`` None is the largest that exists."""
     settings = dict(APART[setting])
@@ -42,10 +43,10 @@ def pinv(
         settings["rank"] = rank
         words.append(f"rank={rank}")
         title += f", r = {rank}"
-    if not high_pass:
-        settings["filters"] = "no-high-pass"
-        words.append("no-high-pass")
-        title += " without high-pass"
+    if filters != "three-part":
+        settings["filters"] = filters
+        words.append(filters)
+        title += FILTERS[filters]
     if setting != "paper":
         title += f" ({setting})"
     return Pinv(settings, name=" ".join(words), title=title, paper=setting != "default")

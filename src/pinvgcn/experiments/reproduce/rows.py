@@ -10,7 +10,6 @@ from pinvgcn.experiments.reproduce.blocks import Cell
 from pinvgcn.experiments.reproduce.cells import compared
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.paper import Reported
-from pinvgcn.experiments.reproduce.pinv import Setting
 from pinvgcn.experiments.reproduce.question import TITLES, Question
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.task import Method
@@ -25,7 +24,7 @@ class Row:
     label: str
     method: Method
     theirs: Mapping[str, Any] = field(default_factory=dict)  # cells of ``paper.json`` by data set
-    setting: Setting = "paper"  # in another one it stands beside the paper's without having to agree
+    counts: bool = True  # False: it is computed otherwise, and stands beside the paper's only to be compared
     sigma: str = ""
 
     def reported(self, data: str) -> Reported | None:
@@ -39,11 +38,11 @@ def entries_of(rows: Sequence[Row], questions: Questions) -> list[Entry]:
 
 
 def reported_of(rows: Sequence[Row], questions: Questions) -> list[tuple[Entry, Reported]]:
-    """The paper's accuracies in the paper's setting."""
+    """The paper's accuracies that were computed as the paper says."""
     return [
         (Entry(question, row.method), cell)
         for row in rows
-        if row.setting == "paper"
+        if row.counts
         for data, question in questions.items()
         if (cell := row.reported(data)) is not None and cell.accuracy is not None
     ]
