@@ -67,13 +67,15 @@ def _html(sections: Sequence[tuple[str, list[Block]]]) -> str:
 
 
 def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
-    """How many of the paper's accuracies came out, and how many did not."""
-    tallies = [(experiment.title, results.tally(experiment.reported(results))) for experiment in experiments]
-    rows = [
-        [Cell(title), *(Cell(str(count)) for count in astuple(tally))]
-        for title, tally in tallies
-        if tally.reported
-    ]
+    """How many of the paper's accuracies came out, and how many did not, of its method and of the others."""
+    rows = []
+    for experiment in experiments:
+        reported = experiment.reported(results)
+        for whose, own in (("PinvGCN", True), ("other methods", False)):
+            some = [(entry, cell) for entry, cell in reported if (entry.family == "pinvgcn") is own]
+            if some:
+                counts = astuple(results.tally(some))
+                rows.append([Cell(f"{experiment.title}: {whose}"), *(Cell(str(count)) for count in counts)])
     head = ["Part", "Accuracies in the paper", "Computed here", "Within two", "Better", "Worse"]
     caption = (
         "How many accuracies, of two runs or more, agree with the paper within two standard errors, are "
