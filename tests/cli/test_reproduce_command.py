@@ -78,7 +78,9 @@ def test_an_interrupted_command_says_what_is_kept(
     assert main([*command, "--out", str(out)]) == 130
     waiting.join()
     kept = sum(line["kind"] == "run" for line in lines_of(out))
+    assert f"{kept:,} run" in (out / "report.md").read_text()
     there = "1 run" if kept == 1 else f"{kept} runs"
+    there += ", and a report of them"
     last = f"pinvgcn: interrupted: {out} holds {there}; the same command goes on from there"
     assert capfd.readouterr().err.splitlines()[-1] == last
 

@@ -52,7 +52,7 @@ def reproduce(
     with loading():
         from pinvgcn.experiments.reproduce.job import Request, parse_methods
         from pinvgcn.experiments.reproduce.job import reproduce as job
-        from pinvgcn.experiments.reproduce.place import kept_runs
+        from pinvgcn.experiments.reproduce.place import has_report, kept_runs
     request = Request(
         experiment=experiment,
         runs=_read(runs, int),
@@ -65,8 +65,8 @@ def reproduce(
         with runs_of() as (planned, show):
             outcome = job(request, out, show=show, planned=planned)
     except KeyboardInterrupt:
-        runs_there = counted(kept_runs(out), "run")
-        raise Interrupted(f"{out} holds {runs_there}; the same command goes on from there") from None
+        there = counted(kept_runs(out), "run") + (", and a report of them" if has_report(out) else "")
+        raise Interrupted(f"{out} holds {there}; the same command goes on from there") from None
     console = stdout()
     for title, tally in outcome.tallies.items():
         if tally.reported:

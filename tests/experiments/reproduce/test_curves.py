@@ -35,9 +35,9 @@ def bars(axes: Axes) -> list[tuple[float, float, float]]:
 
 
 def markers(axes: Axes) -> list[tuple[float, float, bool]]:
-    """x, y of each point of ours, and whether it is hollow."""
+    """x, y of each point of ours, and whether it is a cross."""
     return [
-        (float(x), float(y), container[0].get_markerfacecolor() == "white")
+        (float(x), float(y), container[0].get_marker() == "x")
         for container in axes.containers
         for x, y in container[0].get_xydata()
         if np.isfinite(y)

@@ -138,6 +138,18 @@ def test_a_failure_counts_until_something_has_run(tmp_path: Path) -> None:
     assert ledger.failure("q", "m") is None
 
 
+def test_a_failure_of_a_seed_counts_until_that_seed_has_run(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "results.jsonl")
+    ledger.append("failure", question="q", method="m", reason="error", message="", seed=6)
+    ledger.append("run", question="q", method="m", seed=7, accuracy=0.9)
+    for book in (ledger, Ledger.open(ledger.path)):
+        failure = book.failure("q", "m")
+        assert failure is not None
+        assert failure["seed"] == 6
+    ledger.append("run", question="q", method="m", seed=6, accuracy=0.9)
+    assert ledger.failure("q", "m") is None
+
+
 def test_a_failure_of_statistics_has_no_method(tmp_path: Path) -> None:
     ledger = filled(tmp_path / "results.jsonl")
     assert ledger.failure("q") is None

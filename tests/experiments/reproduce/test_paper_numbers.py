@@ -7,9 +7,11 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
-from pinvgcn.experiments.reproduce.paper import Reported, paper, standard_errors
+from pinvgcn.experiments.reproduce.paper import Reported, chance, paper, standard_errors
 from pinvgcn.experiments.reproduce.results import Summary
 
 
@@ -46,6 +48,21 @@ def test_differences_without_a_spread() -> None:
     assert standard_errors(91.0, 0.0, 1, 90.0, 4.0) is None
     assert standard_errors(100.0, 0.0, 5, 100.0, None) == 0
     assert standard_errors(99.0, 0.0, 5, 100.0, None) == -math.inf
+
+
+def test_chance_is_that_of_welch_s_test() -> None:
+    generator = np.random.default_rng(0)
+    ours, theirs = generator.normal(90, 3, 5), generator.normal(93, 1, 100)
+    numbers = ours.mean(), ours.std(ddof=1), 5, theirs.mean(), theirs.std(ddof=1)
+    assert chance(*numbers) == pytest.approx(ttest_ind(ours, theirs, equal_var=False).pvalue, rel=1e-12)
+
+
+def test_chance_of_few_runs_is_large() -> None:
+    # 4.3 standard errors of three runs, the paper without a spread: 2 P(t > 4.3 | 2 degrees of freedom)
+    sd = 1 / math.sqrt(1 / 3 + 1 / 100)
+    assert chance(4.3, sd, 3, 0.0, None) == pytest.approx(1 - 4.3 / math.sqrt(2 + 4.3**2), rel=1e-12)
+    assert chance(4.3, sd, 1, 0.0, None) is None
+    assert chance(99.0, 0.0, 5, 100.0, None) == 0
 
 
 def test_a_summary_against_what_was_reported() -> None:

@@ -128,6 +128,11 @@ def test_statistics_that_fail_are_kept_as_a_failure_and_told(troubles: Troubles,
     assert "Everything ran." not in text
 
 
+def test_statistics_that_failed_are_tried_again_when_asked_for(troubles: Troubles) -> None:
+    assert Runner(troubles.ledger).undescribed([NO_SPLIT]) == []
+    assert Runner(troubles.ledger, retry=True).undescribed([NO_SPLIT]) == [NO_SPLIT]
+
+
 def test_what_failed_is_tried_again_only_when_that_may_help(troubles: Troubles) -> None:
     """The slow one finished a run: with a fresh clock it may finish more."""
     entries = [entry(name) for name in ("fails", "sleepy", "well")]

@@ -13,9 +13,10 @@ NONE = "–"
 
 CAPTION = (
     "Ours above, the paper's below. Accuracy in percent ± standard deviation over the runs. Difference: "
-    "ours minus the paper's, in standard errors of the difference of the two means (the paper's are means "
-    "over 100 runs); bold beyond two. Time: seconds of a run on its own, set-up included, by the processor "
-    "where other work held it up; ≤ where only the clock was read."
+    "ours minus the paper's, in standard errors of the difference of the two means; bold beyond two. The "
+    "paper's are taken for means over 100 runs; a few slow methods had 10, it does not say which. Time: "
+    "seconds of a run on its own, set-up included, by the processor where other work held it up; ≤ where "
+    "only the clock was read."
 )
 
 
@@ -99,6 +100,13 @@ def signed(errors: float | None) -> str:
     if math.isinf(errors):
         return "+∞" if errors > 0 else "−∞"
     return f"{errors:+.1f}".replace("-", "−")
+
+
+def probability(p: float | None) -> str:
+    """0.03, or below 0.001"""
+    if p is None:
+        return NONE
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.01 else f"{p:.2f}"
 
 
 def spread(mean: float, sd: float | None) -> str:

@@ -14,6 +14,8 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from pinvgcn.experiments.figures.drawing import GREY, INK, WIDTH, light_grid, new_figure, style
 
+CROSS = "x"
+
 
 @dataclass(frozen=True)
 class Look:
@@ -31,7 +33,7 @@ class Curve:
     look: Look
     points: Sequence[tuple[float, float]]
     errors: Sequence[float | None] | None = None  # one each where it is ours
-    marked: Sequence[bool] = ()  # points that are drawn hollow
+    marked: Sequence[bool] = ()  # points that are drawn as crosses
 
     @property
     def ours(self) -> bool:
@@ -70,7 +72,7 @@ class Panel:
 
 
 def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> Figure:
-    """Panels side by side under one legend; ``marked`` is what hollow points mean."""
+    """Panels side by side under one legend; ``marked`` is what crosses mean."""
     with style():
         figure = new_figure(WIDTH, height)
         grid = figure.subplots(1, len(panels), squeeze=False)
@@ -120,12 +122,12 @@ def _curve(ax: Axes, curve: Curve, scale: Scale) -> None:
         )  # fmt: skip
         return
     ax.plot(x, y, color=look.colour, linewidth=1.7)
-    hollow = np.array(curve.marked or [False] * len(x))
+    marked = np.array(curve.marked or [False] * len(x))
     errors = np.array(curve.errors, dtype=float)  # None becomes not a number, which has no bar
-    for chosen, face in ((~hollow, look.colour), (hollow, "white")):
+    for chosen, marker in ((~marked, look.marker), (marked, CROSS)):
         ax.errorbar(
             x[chosen], y[chosen], errors[chosen], color=look.colour, linestyle="none",
-            marker=look.marker, markersize=5, markerfacecolor=face, elinewidth=1.0, capsize=2,
+            marker=marker, markersize=5, elinewidth=1.0, capsize=2,
         )  # fmt: skip
 
 
@@ -161,8 +163,8 @@ def _legend(panels: Sequence[Panel], marked: str) -> list[Line2D]:
     handles.append(Line2D([], [], label="ours ± one standard error", color=GREY, **thick))
     handles.append(Line2D([], [], label="the paper's", color=GREY, markerfacecolor="none", **thin))
     if any(any(curve.marked) for curve in curves):
-        hollow = thick | {"linestyle": "none", "markerfacecolor": "white"}
-        handles.append(Line2D([], [], label=marked, color=GREY, **hollow))
+        cross = thick | {"linestyle": "none", "marker": CROSS}
+        handles.append(Line2D([], [], label=marked, color=GREY, **cross))
     for title in dict.fromkeys(level.title for panel in panels for level in panel.levels):
         handles.append(Line2D([], [], label=title, color=INK, linewidth=0.9, linestyle=(0, (1, 2))))
     return handles

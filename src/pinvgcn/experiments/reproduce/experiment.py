@@ -24,3 +24,5 @@ class Experiment:
     # the same method on the same data in the paper: what has to agree with it, as far as results show that
     # it can (a rank may not exist)
     reported: Callable[[Results], list[tuple[Entry, Reported]]] = lambda results: []
+    # what stands beside a number of the paper, but was computed otherwise, and need not agree
+    otherwise: Callable[[Results], list[tuple[Entry, Reported]]] = lambda results: []

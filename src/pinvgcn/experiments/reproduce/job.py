@@ -110,17 +110,28 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
                 source=source_digest(),
                 environment=environment(),
             )
-        runner.describe(questions)
-        runner.run(entries, request.seeds)
-    shown = [one for one in chosen_experiments(ALL) if {one.name, ALL} & results.asked_for()]
+        try:
+            runner.describe(questions)
+            runner.run(entries, request.seeds)
+        except KeyboardInterrupt:
+            runner.close()
+            # of what is there, as all of it may take days; read again, as it may have come in between
+            _report(Results(Ledger.open(ledger.path), missing=runner.missing))
+            raise
     tallies = {experiment.title: results.tally(experiment.reported(results)) for experiment in experiments}
     return Outcome(
-        write_report(results, ledger.path.parent, shown),
+        _report(results),
         tallies,
         runner.missing,
         asked=len(entries) * len(request.seeds),
         done=sum(seed in ledger.runs(*entry.key) for entry in entries for seed in request.seeds),
     )
+
+
+def _report(results: Results) -> Path:
+    """On all that was asked for in this folder, by any command."""
+    shown = [one for one in chosen_experiments(ALL) if {one.name, ALL} & results.asked_for()]
+    return write_report(results, results.ledger.path.parent, shown)
 
 
 def parse_methods(text: str) -> tuple[str, ...]:

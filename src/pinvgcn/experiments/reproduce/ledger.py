@@ -98,8 +98,15 @@ class Ledger:
             return
         question, method = line["question"], line.get("method")
         self._found.setdefault((line["kind"], question, method), []).append(line)
-        if line["kind"] != "setup":
+        if line["kind"] != "setup" and not self._stands(line):
             self._last[question, method] = line
+
+    def _stands(self, line: dict[str, Any]) -> bool:
+        """Whether a run leaves what is known of a failure: that of a seed stands until the seed has a run."""
+        before = self._last.get((line["question"], line.get("method")))
+        if line["kind"] != "run" or before is None or before["kind"] != "failure":
+            return False
+        return bool(before.get("seed", line["seed"]) != line["seed"])
 
 
 def _is_cut_off(text: bytes) -> bool:

@@ -17,9 +17,11 @@ LABELS = 100  # per class
 QUESTIONS = {name: Question(name, LABELS) for name in CLOUDS}
 RANK, SIGMA = 100, 100.0  # where the filter is varied
 REMARKS = (
-    " So many used: fewer eigenvectors than the rank of the row stand out from rounding, and those were "
-    "used; as a row of the paper's table it counts all the same. Corrected: loops of weight 1, centred "
-    "coordinates, accurate eigenvectors, and beside the paper's row of the same σ and rank."
+    " Eigenvectors are those of this package's own solvers, at the paper's tolerance of 1e-3 or better, and "
+    "none is used that does not stand out from rounding: so many used, where these are fewer than the rank "
+    "of the row, which then does not count as the paper's. Corrected: loops of weight 1, centred "
+    "coordinates, accurate eigenvectors, and beside the paper's row of the same σ and rank. Support vectors, "
+    "forests and trees have scikit-learn's own settings."
 )
 
 
@@ -71,7 +73,12 @@ def entries() -> list[Entry]:
 
 def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows in the paper's setting."""
-    return reported_of(rows(), QUESTIONS)
+    return reported_of(rows(), QUESTIONS, results)
+
+
+def otherwise(results: Results) -> list[tuple[Entry, Reported]]:
+    """Corrected, or of fewer eigenvectors."""
+    return reported_of(rows(), QUESTIONS, results, otherwise=True)
 
 
 def blocks(results: Results) -> list[Block]:
@@ -105,4 +112,6 @@ def _results(results: Results) -> Table:
     return Table(["Method", "σ", *head_of(QUESTIONS)], lines, CAPTION + REMARKS)
 
 
-OAKLAND = Experiment("oakland", "Point clouds", entries, blocks, tuple(QUESTIONS.values()), reported)
+OAKLAND = Experiment(
+    "oakland", "Point clouds", entries, blocks, tuple(QUESTIONS.values()), reported, otherwise
+)

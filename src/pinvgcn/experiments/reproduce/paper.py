@@ -56,3 +56,23 @@ def standard_errors(
     if error == 0:
         return 0.0 if difference == 0 else math.copysign(math.inf, difference)
     return difference / error
+
+
+def chance(
+    mean: float, sd: float, runs: int, paper_mean: float, paper_sd: float | None, paper_runs: int = RUNS
+) -> float | None:
+    """How often equal means would differ by so many standard errors, by Student's t on both sides.
+
+    The degrees of freedom are Welch's, or those of our runs where our standard deviation stands for both: of
+    two or three runs, whose spread is hardly known, many standard errors may be chance.
+    """
+    from scipy.stats import t
+
+    errors = standard_errors(mean, sd, runs, paper_mean, paper_sd, paper_runs)
+    if errors is None:
+        return None
+    own, theirs = sd**2 / runs, (0.0 if paper_sd is None else paper_sd**2 / paper_runs)
+    free = float(runs - 1)
+    if theirs > 0:
+        free = (own + theirs) ** 2 / (own**2 / (runs - 1) + theirs**2 / (paper_runs - 1))
+    return float(2 * t.sf(abs(errors), free))

@@ -1,7 +1,8 @@
 """PinvGCN in the settings that are compared.
 
 ============  ==================================================================================
-"paper"       what the paper says: no loops, coordinates as they are, eigenvectors to 1e-3
+"paper"       what the paper says: no loops, coordinates as they are, eigenvectors to 1e-3 (found by the
+              solvers of this package, which return none that does not stand out from rounding)
 "corrected"   loops of weight 1, centred coordinates, accurate eigenvectors
 "default"     what this package does when nothing is asked for, of coordinates alone as all others
 ============  ==================================================================================

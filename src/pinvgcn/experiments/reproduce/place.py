@@ -47,6 +47,11 @@ def _check_nobodys(folder: Path) -> None:
             )
 
 
+def has_report(folder: str | Path) -> bool:
+    """Whether there is one to read."""
+    return Path(folder, REPORTS[1]).is_file()
+
+
 def kept_runs(folder: str | Path) -> int:
     """How many runs a folder has, of any command; what is half written does not count."""
     path = Path(folder, RESULTS)

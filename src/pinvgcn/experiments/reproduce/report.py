@@ -13,10 +13,11 @@ from pinvgcn.experiments import page
 from pinvgcn.experiments.environment import package_version
 from pinvgcn.experiments.figures.drawing import standalone_svg
 from pinvgcn.experiments.files import prepare_folder, write_text
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Lines, Table, Text
-from pinvgcn.experiments.reproduce.cells import noteworthy, signed, spread
-from pinvgcn.experiments.reproduce.entry import distinct
+from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Heading, Lines, Table, Text
+from pinvgcn.experiments.reproduce.cells import noteworthy, probability, signed, spread
+from pinvgcn.experiments.reproduce.entry import Entry, distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.paper import Reported
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.words import counted
 
@@ -26,6 +27,7 @@ LEAD = (
     "computed again and set beside the paper's own numbers. What differs by more than two standard errors "
     "stands in bold."
 )
+FEW = 10  # that are named one by one
 UNKNOWN = "unknown"  # sessions before the state of the code was recorded
 
 
@@ -79,33 +81,48 @@ def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block
     head = ["Part", "Accuracies in the paper", "Computed here", "Within two", "Better", "Worse"]
     caption = (
         "How many accuracies, of two runs or more, agree with the paper within two standard errors, are "
-        "better, or are worse. The same method in the same setting on the same data: what is corrected "
-        "here does not count, nor do points of the rank figure whose rank does not exist."
+        "better, or are worse. The same method in the same setting on the same data: what is computed "
+        "otherwise here does not count, nor does a rank for which fewer eigenvectors were used."
     )
     return [Table(head, rows, caption)] if rows else []
 
 
 def _differences(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
-    """All that is bold above and in the paper's own setting, in one list."""
+    """All accuracies that are bold above, in two lists: as the paper computes them, and otherwise."""
+    own = [(experiment, *pair) for experiment in experiments for pair in experiment.reported(results)]
+    other = [(experiment, *pair) for experiment in experiments for pair in experiment.otherwise(results)]
+    rows, beside = _beyond_two(results, own), _beyond_two(results, other)
+    caption = (
+        "Accuracies; where the paper gives no standard deviation, the difference takes ours for both. p: how "
+        "often chance alone would make equal means differ by so many standard errors, by Student's t; of a "
+        "few runs, whose spread is hardly known, even many standard errors may be chance."
+    )
+    head = ["Where", "Ours (%)", "The paper's (%)", "Difference", "p", "Runs"]
+    blocks: list[Block] = [Table(head, rows, caption)] if rows else [Text("None.")]
+    if beside:
+        what = "The same of rows that stand beside the paper's in its tables, but were computed otherwise."
+        blocks += [Heading("Computed otherwise than in the paper"), Table(head, beside, what)]
+    return blocks
+
+
+def _beyond_two(results: Results, compared: Sequence[tuple[Experiment, Entry, Reported]]) -> list[list[Cell]]:
     rows = []
-    for experiment in experiments:
-        for entry, cell in experiment.reported(results):
-            summary = results.summary(entry)
-            errors = None if summary is None else summary.against(cell)
-            if summary is None or cell.accuracy is None or not noteworthy(errors):
-                continue
-            rows.append(
-                [
-                    Cell(f"{experiment.title}: {entry.title}", entry.question.key),
-                    Cell(spread(summary.accuracy, summary.sd)),
-                    Cell(spread(cell.accuracy, cell.sd)),
-                    Cell(signed(errors)),
-                    Cell(str(summary.runs)),
-                ]
-            )
-    head = ["Where", "Ours (%)", "The paper's (%)", "Difference", "Runs"]
-    caption = "Accuracies; where the paper gives no standard deviation, the difference takes ours for both."
-    return [Table(head, rows, caption)] if rows else [Text("None.")]
+    for experiment, entry, cell in compared:
+        summary = results.summary(entry)
+        errors = None if summary is None else summary.against(cell)
+        if summary is None or cell.accuracy is None or not noteworthy(errors):
+            continue
+        rows.append(
+            [
+                Cell(f"{experiment.title}: {entry.title}", entry.question.key),
+                Cell(spread(summary.accuracy, summary.sd)),
+                Cell(spread(cell.accuracy, cell.sd)),
+                Cell(signed(errors)),
+                Cell(probability(summary.chance(cell))),
+                Cell(str(summary.runs)),
+            ]
+        )
+    return rows
 
 
 def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
@@ -123,7 +140,10 @@ def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block
         )
     left = [entry for entry in entries if not results.summary(entry) and results.why_not(entry) == "not run"]
     if left:
-        lines.append(f"{len(left)} of {len(entries)} rows and points have no run yet, and say “not run”.")
+        few = f": {'; '.join(entry.title for entry in left)}" if len(left) <= FEW else ""
+        lines.append(
+            f"{len(left)} of {len(entries)} rows and points have no run yet, and say “not run”{few}."
+        )
     return [Lines(lines)] if lines else [Text("Everything ran.")]
 
 

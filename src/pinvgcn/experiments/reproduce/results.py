@@ -10,7 +10,7 @@ import numpy as np
 
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported, standard_errors
+from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported, chance, standard_errors
 from pinvgcn.experiments.reproduce.question import Question
 
 
@@ -34,6 +34,12 @@ class Summary:
         if reported is None or reported.accuracy is None:
             return None
         return standard_errors(self.accuracy, self.sd, self.runs, reported.accuracy, reported.sd)
+
+    def chance(self, reported: Reported) -> float | None:
+        """How often chance alone makes such a difference."""
+        if reported.accuracy is None:
+            return None
+        return chance(self.accuracy, self.sd, self.runs, reported.accuracy, reported.sd)
 
 
 @dataclass(frozen=True)
@@ -120,10 +126,10 @@ class Results:
         """Whether it used fewer eigenvectors than ``rank``: those that exist and stand out from rounding."""
         return rank is not None and any(used < rank for used in self.ranks_used(entry))
 
-    def mean_weights(self, entry: Entry) -> dict[str, float]:
-        """The average absolute weight of each part, over the runs; empty without runs."""
+    def weights(self, entry: Entry) -> dict[str, list[float]]:
+        """The average absolute weight of each part, in each run; empty without runs."""
         found = [run["facts"]["weights"] for run in self.ledger.runs(*entry.key).values() if "facts" in run]
-        return {part: float(np.mean([w[part] for w in found])) for part in found[0]} if found else {}
+        return {part: [run[part] for run in found] for part in found[0]} if found else {}
 
     def statistics(self, question: Question) -> dict[str, Any] | None:
         """What is known of a data set."""

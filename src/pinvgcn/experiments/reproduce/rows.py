@@ -37,14 +37,21 @@ def entries_of(rows: Sequence[Row], questions: Questions) -> list[Entry]:
     return [Entry(question, row.method) for row in rows for question in questions.values()]
 
 
-def reported_of(rows: Sequence[Row], questions: Questions) -> list[tuple[Entry, Reported]]:
-    """The paper's accuracies that were computed as the paper says."""
-    return [
-        (Entry(question, row.method), cell)
+def reported_of(
+    rows: Sequence[Row], questions: Questions, results: Results, *, otherwise: bool = False
+) -> list[tuple[Entry, Reported]]:
+    """The paper's accuracies that were computed as the paper says; or those that were computed otherwise, to
+    which a rank belongs that fewer eigenvectors were used for."""
+    beside = [
+        (row.counts, Entry(question, row.method), cell)
         for row in rows
-        if row.counts
         for data, question in questions.items()
         if (cell := row.reported(data)) is not None and cell.accuracy is not None
+    ]
+    return [
+        (entry, cell)
+        for counts, entry, cell in beside
+        if (counts and not results.short_of(entry, entry.rank)) is not otherwise
     ]
 
 

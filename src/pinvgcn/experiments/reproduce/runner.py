@@ -90,8 +90,20 @@ class Runner:
 
     def undescribed(self, questions: Iterable[Question]) -> list[Question]:
         """Whose statistics are still to be computed, as far as is known of the data."""
-        left = [question for question in questions if not self.ledger.of("statistics", question.key)]
-        return [question for question in left if question.data not in self.missing]
+        return [
+            question
+            for question in questions
+            if not self.ledger.of("statistics", question.key)
+            and question.data not in self.missing
+            and not self._known_to_fail(question)
+        ]
+
+    def _known_to_fail(self, question: Question) -> bool:
+        """Whether its statistics failed before, and nothing has changed since."""
+        failure = self.ledger.failure(question.key)
+        if failure is None or self.retry:
+            return False
+        return not (failure["reason"] == OVER_BUDGET and self.budget > failure["budget"])
 
     def describe(self, questions: Iterable[Question]) -> None:
         """Compute the statistics that are not there yet."""

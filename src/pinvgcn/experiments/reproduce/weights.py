@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
-from pinvgcn.experiments.reproduce.cells import eigenvectors
+from pinvgcn.experiments.reproduce.cells import eigenvectors, noteworthy, signed
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.paper import paper
+from pinvgcn.experiments.reproduce.paper import paper, standard_errors
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES, TITLES
 from pinvgcn.experiments.reproduce.results import Results
@@ -45,12 +47,13 @@ def blocks(results: Results) -> list[Block]:
     """The table."""
     rows = []
     for label, rank, entry, theirs in _rows():
-        ours = results.mean_weights(entry)
+        ours = results.weights(entry)
         used = eigenvectors(results, entry)
         cells = [Cell(label), Cell(rank, f"{used} used" if used else "")]
-        for place, part in enumerate(PARTS):
-            text = f"{ours[part]:.3f}" if ours else results.why_not(entry)
-            cells.append(Cell(text, f"{theirs[place]:.3f}"))
+        cells += [
+            _cell(ours[part], number) if ours else Cell(results.why_not(entry), f"{number:.3f}")
+            for part, number in zip(PARTS, theirs, strict=True)
+        ]
         runs = len(results.ledger.runs(*entry.key))
         cells.append(Cell(str(runs)))
         rows.append(cells)
@@ -64,9 +67,20 @@ def blocks(results: Results) -> list[Block]:
     ]
     caption = (
         "The mean absolute weight of each part, averaged over the two layers and over the runs; ours "
-        "above, the paper's below, which has no standard deviations."
+        "above ± their standard deviation over the runs; below the paper's, which has no standard "
+        "deviations, and in brackets the difference in standard errors (our standard deviation for both "
+        "sides). Bold: beyond two. Corrected rows stand beside the paper's as in the table of accuracies."
     )
     return [Table(head, rows, caption)]
+
+
+def _cell(ours: list[float], theirs: float) -> Cell:
+    mean = float(np.mean(ours))
+    if len(ours) < 2:
+        return Cell(f"{mean:.3f}", f"{theirs:.3f}")
+    sd = float(np.std(ours, ddof=1))
+    errors = standard_errors(mean, sd, len(ours), theirs, None)
+    return Cell(f"{mean:.3f} ± {sd:.3f}", f"{theirs:.3f} ({signed(errors)})", strong=noteworthy(errors))
 
 
 WEIGHTS = Experiment("weights", "Learned weights", entries, blocks)

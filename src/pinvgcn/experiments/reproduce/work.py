@@ -7,6 +7,7 @@ the next.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import time
 import warnings
 from collections.abc import Iterator
@@ -21,6 +22,11 @@ from pinvgcn.experiments.reproduce.question import Question
 from pinvgcn.experiments.task import Task
 
 KEPT = 4  # tasks in memory
+# loaded before a method is timed, by its family
+SCIKIT = ("sklearn.ensemble", "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
+LIBRARIES = {"pinvgcn": ("pinvgcn.runs",)} | dict.fromkeys(
+    ("gcn", "graphsage", "gdc", "arma"), ("torch_geometric.nn",)
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,15 @@ def _described(task: Task) -> Iterator[Message]:
         yield "statistics", {"numbers": statistics(task)}
 
 
+def _load(family: str) -> None:
+    """Load what a method of this family needs: the first one would seem slow for it."""
+    for name in LIBRARIES.get(family, SCIKIT):
+        with contextlib.suppress(ImportError):  # the method itself says what is missing
+            importlib.import_module(name)
+
+
 def _answers(job: Runs, task: Task) -> Iterator[Message]:
+    _load(job.entry.family)
     before = time.process_time()
     with noted() as notes:
         prepared = job.entry.method.prepare(task)
