@@ -28,7 +28,7 @@ from pinvgcn.nn.baselines import (
     renormalised,
     train_baseline,
 )
-from pinvgcn.nn.baselines.training import EPOCHS
+from pinvgcn.nn.baselines.training import EPOCHS, LEARNING_RATE
 
 InputsOfSeed = Callable[[int], Inputs]
 
@@ -46,32 +46,39 @@ class Trained:
     k: int | None = None
     sigma: float | None = None
     epochs: int = EPOCHS
+    learning_rate: float = LEARNING_RATE
 
     def prepare(self, task: Task) -> Prepared:
         """Make the graph and the first layer's products."""
         self.network(1, len(task.class_names))  # fails at once where its layers are not installed
         start = time.perf_counter()
         inputs = self.set_up(task, self.k, self.sigma)
-        return PreparedNetwork(
-            self.network, inputs, len(task.class_names), self.epochs, {"graph": time.perf_counter() - start}
-        )
+        seconds = {"graph": time.perf_counter() - start}
+        return PreparedNetwork(self, inputs, len(task.class_names), seconds)
 
 
 @dataclass(frozen=True)
 class PreparedNetwork:
     """Any number of trainings on one graph."""
 
-    network: type[Network]
+    method: Trained
     inputs: InputsOfSeed
     n_classes: int
-    epochs: int
     seconds: dict[str, float]
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Train a network; its largest score at each node."""
         start = time.perf_counter()
         inputs = self.inputs(seed)
-        model, _ = train_baseline(self.network, inputs, labels, self.n_classes, seed=seed, epochs=self.epochs)
+        model, _ = train_baseline(
+            self.method.network,
+            inputs,
+            labels,
+            self.n_classes,
+            seed=seed,
+            epochs=self.method.epochs,
+            learning_rate=self.method.learning_rate,
+        )
         trained = time.perf_counter()
         codes = classify(model, inputs)
         seconds = {"training": trained - start, "predict": time.perf_counter() - trained}

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pinvgcn.checks import UNLABELLED, check_count
+from pinvgcn.checks import UNLABELLED, check_count, check_positive
 from pinvgcn.errors import TrainingError
 from pinvgcn.nn.baselines.network import Inputs, Network
 from pinvgcn.nn.training import Labels
@@ -28,13 +28,16 @@ def train_baseline(
     *,
     seed: int = 0,
     epochs: int = EPOCHS,
+    learning_rate: float = LEARNING_RATE,
 ) -> tuple[Network, list[float]]:
     """A network, its weights drawn with this seed and fitted to the labelled nodes; the loss of each epoch.
 
-    Adam on the mean cross entropy, with the paper's settings for all. ``kind`` is a class of networks;
-    ``labels`` (n,) are codes from 0, or -1. Only what the loss can see is computed (see ``field.py``).
+    Adam on the mean cross entropy, by default with the paper's settings for all. ``kind`` is a class of
+    networks; ``labels`` (n,) are codes from 0, or -1. Only what the loss can see is computed (see
+    ``field.py``).
     """
     check_count("epochs", epochs)
+    check_positive("learning_rate", learning_rate)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = kind(inputs.n_features, n_classes)
@@ -43,7 +46,7 @@ def train_baseline(
     for name, parameter in network.named_parameters():
         (biases if "bias" in name else weights).append(parameter)
     groups: list[dict[str, Any]] = [{"params": weights, "weight_decay": WEIGHT_DECAY}, {"params": biases}]
-    optimizer = torch.optim.Adam(groups, lr=LEARNING_RATE, fused=True)
+    optimizer = torch.optim.Adam(groups, lr=learning_rate, fused=True)
     nodes = np.flatnonzero(labels != UNLABELLED)
     known = Labels.of(torch.from_numpy(nodes), torch.from_numpy(labels[nodes].astype(np.int64)), n_classes)
     field = inputs.field(known.nodes, network.depth)
