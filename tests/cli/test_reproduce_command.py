@@ -51,7 +51,9 @@ def test_where_nothing_could_run_the_report_is_written_and_the_command_has_faile
     assert main(["reproduce", "weights", "--runs", "2", "--budget", "0.5", "--out", str(out)]) == 2
     printed, err = capfd.readouterr()
     assert printed == f"Report: {out}/report.html\n"
-    assert "PinvGCN on Mushroom failed before (over budget, 0.5 s); --retry tries it again\n" in err
+    assert (
+        "Mushroom (10 per class), PinvGCN failed before (over budget, 0.5 s); --retry tries it again\n" in err
+    )
     assert "\n0 runs to do\n" in err
     assert err.splitlines()[-1] == (
         "pinvgcn: error: None of the 14 runs that were asked for could be done; the report says why."
@@ -120,7 +122,9 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
 
     first = run(2)
     assert "\n2 runs to do\n" in first.stderr  # without those whose data are missing
-    ended = re.findall(r"^(\d of \d), \d:\d\d:\d\d: Mushroom, (.*) %$", first.stderr, re.MULTILINE)
+    ended = re.findall(
+        r"^(\d of \d), \d:\d\d:\d\d: Mushroom \(10 per class\), (.*) %$", first.stderr, re.MULTILINE
+    )
     assert first.stdout.splitlines()[-1] == "Report: out/report.html"
     told = [line for line in first.stderr.splitlines() if "left out" in line]
     assert [line.split()[0] for line in told] == ["Covertype45", "Covertype67"]

@@ -70,13 +70,9 @@ def reproduce(
     console = stdout()
     for title, tally in outcome.tallies.items():
         if tally.reported:
-            console.print(
-                f"{title}: {tally.computed} of the paper's {tally.reported} accuracies; {tally.within} "
-                "within two "
-                f"standard errors, {tally.better} better, {tally.worse} worse",
-                markup=False,
-                soft_wrap=True,
-            )
+            computed = f"{tally.computed} of the paper's {tally.reported} accuracies have two runs or more"
+            apart = f"{tally.within} within two standard errors, {tally.better} better, {tally.worse} worse"
+            console.print(f"{title}: {computed}; {apart}", markup=False, soft_wrap=True)
     if outcome.missing:
         err().print(f"note: without {', '.join(outcome.missing)}", markup=False, soft_wrap=True)
     console.print(f"Report: {outcome.report}", markup=False, soft_wrap=True)

@@ -32,9 +32,11 @@ class Pinv:
 
         make: Callable[..., PinvGCNClassifier] = PinvGCNClassifier.paper if self.paper else PinvGCNClassifier
         settings = {"geometry": "auto" if task.surroundings else False, **self.settings}
-        model = make(GRAPHS[task.kind] if task.graph is None else task.graph, **settings)
+        # of a table, the classifier's own defaults begin with its hyperedges: the paper's are not given to it
+        given = None if task.kind == "table" and not self.paper else task.graph
+        model = make(GRAPHS[task.kind] if given is None else given, **settings)
         # the features of a table are its incidences, which a hypergraph that is given has itself
-        X = None if task.kind == "table" and task.graph is not None else task.X
+        X = None if task.kind == "table" and given is not None else task.X
         return PreparedPinv(SharedRows(model, X, features=task.extra))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from pinvgcn.experiments.reproduce.paper import Reported, chance, paper, standard_errors
+from pinvgcn.experiments.reproduce.paper import Reported, difference, paper, standard_errors
 from pinvgcn.experiments.reproduce.results import Summary
 
 
@@ -53,21 +53,32 @@ def test_differences_without_a_spread() -> None:
 def test_chance_is_that_of_welch_s_test() -> None:
     generator = np.random.default_rng(0)
     ours, theirs = generator.normal(90, 3, 5), generator.normal(93, 1, 100)
-    numbers = ours.mean(), ours.std(ddof=1), 5, theirs.mean(), theirs.std(ddof=1)
-    assert chance(*numbers) == pytest.approx(ttest_ind(ours, theirs, equal_var=False).pvalue, rel=1e-12)
+    found = difference(ours.mean(), ours.std(ddof=1), 5, theirs.mean(), theirs.std(ddof=1))
+    assert found is not None
+    exact = ttest_ind(ours, theirs, equal_var=False)
+    assert found.errors == pytest.approx(exact.statistic, rel=1e-12)
+    assert found.chance == pytest.approx(exact.pvalue, rel=1e-12)
 
 
-def test_chance_of_few_runs_is_large() -> None:
+def test_few_runs_need_more_standard_errors() -> None:
     # 4.3 standard errors of three runs, the paper without a spread: 2 P(t > 4.3 | 2 degrees of freedom)
     sd = 1 / math.sqrt(1 / 3 + 1 / 100)
-    assert chance(4.3, sd, 3, 0.0, None) == pytest.approx(1 - 4.3 / math.sqrt(2 + 4.3**2), rel=1e-12)
-    assert chance(4.3, sd, 1, 0.0, None) is None
-    assert chance(99.0, 0.0, 5, 100.0, None) == 0
+    found = difference(4.3, sd, 3, 0.0, None)
+    assert found is not None
+    assert found.chance == pytest.approx(1 - 4.3 / math.sqrt(2 + 4.3**2), rel=1e-12)
+    assert not found.noteworthy
+    many = difference(2.1, 0.1 * math.sqrt(1000), 1000, 0.0, 10.0, 1_000_000)
+    assert many is not None
+    assert many.noteworthy
+    assert difference(4.3, sd, 1, 0.0, None) is None
+    assert difference(99.0, 0.0, 5, 100.0, None) == (-math.inf, 0)
 
 
 def test_a_summary_against_what_was_reported() -> None:
     summary = Summary(runs=4, accuracy=92.0, sd=2.0, seconds=1.0)
-    assert summary.against(Reported(90.0, 10.0)) == pytest.approx(2 / math.sqrt(1 + 1))
+    found = summary.against(Reported(90.0, 10.0))
+    assert found is not None
+    assert found.errors == pytest.approx(2 / math.sqrt(1 + 1))
     assert summary.against(None) is None
     assert summary.against(Reported(None, remark="out of memory")) is None
 

@@ -11,10 +11,11 @@ import pytest
 
 from pinvgcn.experiments.reproduce.blocks import Cell, Lines, Table, Text
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_experiments
-from pinvgcn.experiments.reproduce.cells import seconds, signed
+from pinvgcn.experiments.reproduce.cells import probability, seconds, signed
 from pinvgcn.experiments.reproduce.hypergraphs import QUESTIONS
 from pinvgcn.experiments.reproduce.job import Request, reproduce
 from pinvgcn.experiments.reproduce.ledger import Ledger
+from pinvgcn.experiments.reproduce.paper import Difference
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.rank import _times
@@ -172,8 +173,8 @@ def test_every_difference_is_listed_once_more(written: Path) -> None:
     listed = (written / "report.md").read_text().split("## Every difference")[1].split("## What could not")[0]
     rows = [line for line in listed.splitlines() if line.startswith("| Hypergraphs")]
     assert rows == [
-        "| Hypergraphs: Mushroom, PinvGCN<br><sub>mushroom, 10 per class</sub> | 95.00 ± 1.63 | 91.38 ± 3.92 "
-        "| +4.0 | 0.01 | 4 |"
+        "| Hypergraphs: Mushroom (10 per class), PinvGCN | 95.00 ± 1.63 | 91.38 ± 3.92 "
+        "| **+4.0** | 0.01 | 4 |"
     ]
 
 
@@ -220,11 +221,9 @@ def test_the_times_of_the_rank_figure_are_all_by_the_processor_or_all_by_the_clo
 
 
 def test_numbers_as_they_are_shown() -> None:
-    assert [signed(value) for value in (1.26, -0.04, -2.5, None, math.inf)] == [
-        "+1.3",
-        "−0.0",
-        "−2.5",
-        "–",
-        "+∞",
-    ]
+    found = [Difference(errors, 0.0) for errors in (1.26, -0.04, -2.5, math.inf)]
+    assert [signed(one) for one in found] == ["+1.3", "−0.0", "−2.5", "+∞"]
+    assert [signed(one, turned=True) for one in found] == ["−1.3", "+0.0", "+2.5", "−∞"]
+    assert signed(None) == "–"
+    assert [probability(p) for p in (0.0004, 0.0045, 0.3)] == ["< 0.001", "0.004", "0.30"]
     assert [seconds(value) for value in (0.123, 12.34, 3446.95)] == ["0.12 s", "12.3 s", "3,447 s"]

@@ -168,10 +168,12 @@ def test_what_is_not_tried_again_is_told(troubles: Troubles) -> None:
         runner.tell_given_up([entry(name) for name in (*WELL, *TROUBLED)], range(3))
     assert all(event.trouble for event in events)
     told = [event.line for event in events]
-    assert [line.split()[0] for line in told] == [
+    assert [line.split()[4] for line in told] == [
         "Fails", "Greedy", "Allocator", "Unprepared", "Dies", "Leaves",
     ]  # fmt: skip
-    assert told[0].startswith("Fails on Mushroom failed before (error: ZeroDivisionError: seed one (")
+    assert told[0].startswith(
+        "Mushroom (10 per class), Fails failed before (error: ZeroDivisionError: seed one ("
+    )
     assert told[-1].endswith("exit code 3); --retry tries it again")
 
 
@@ -194,7 +196,7 @@ def test_what_was_too_slow_for_its_first_run_needs_a_larger_budget(tmp_path: Pat
     events: list[Event] = []
     Runner(ledger, budget=9.0, show=events.append).tell_given_up([entry("sleepy")], range(3))
     assert [event.line for event in events] == [
-        "Sleepy on Mushroom failed before (over budget, 9 s); --retry tries it again"
+        "Mushroom (10 per class), Sleepy failed before (over budget, 9 s); --retry tries it again"
     ]
     assert planned(10.0) == [(1, 2)]
 

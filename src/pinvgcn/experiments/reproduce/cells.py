@@ -6,17 +6,18 @@ import math
 
 from pinvgcn.experiments.reproduce.blocks import Cell
 from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
+from pinvgcn.experiments.reproduce.paper import Difference, Reported
 from pinvgcn.experiments.reproduce.results import Results, Summary
 
 NONE = "–"
 
+BOLD = "Bold: beyond two, or of few runs as many more as are equally rare by Student's t."
 CAPTION = (
     "Ours above, the paper's below. Accuracy in percent ± standard deviation over the runs. Difference: "
-    "ours minus the paper's, in standard errors of the difference of the two means; bold beyond two. The "
-    "paper's are taken for means over 100 runs; a few slow methods had 10, it does not say which. Time: "
-    "seconds of a run on its own, set-up included, by the processor where other work held it up; ≤ where "
-    "only the clock was read."
+    f"ours minus the paper's, in standard errors of the difference of the two means. {BOLD} The paper's are "
+    "taken for means over 100 runs; a few slow methods had 10, it does not say which. Time: seconds of a run "
+    "on its own, set-up included, by the processor where other work held it up; ≤ where only the clock was "
+    "read."
 )
 
 
@@ -50,8 +51,8 @@ def _difference(summary: Summary | None, reported: Reported | None, used: str) -
     """In standard errors, and of how many runs."""
     if summary is None:
         return Cell("")
-    errors = summary.against(reported)
-    return Cell(signed(errors), runs(summary) + used, strong=noteworthy(errors))
+    difference = summary.against(reported)
+    return Cell(signed(difference), runs(summary) + used, strong=noteworthy(difference))
 
 
 def runs(summary: Summary) -> str:
@@ -78,34 +79,34 @@ def brief(results: Results, entry: Entry, theirs: float, digits: int, *, rate: b
     if summary is None:
         return Cell(results.why_not(entry), below)
     value = 100 - summary.accuracy if rate else summary.accuracy
-    errors = summary.against(Reported(100 - theirs if rate else theirs))
+    difference = summary.against(Reported(100 - theirs if rate else theirs))
     # more errors than the paper are a negative difference in accuracy
-    shown = signed(-errors if rate and errors is not None else errors)
+    shown = signed(difference, turned=rate)
     return Cell(
         f"{value:.{digits}f}",
         f"{below} ({shown}; {summary.runs}{used(results, entry)})",
-        strong=noteworthy(errors),
+        strong=noteworthy(difference),
     )
 
 
-def noteworthy(errors: float | None) -> bool:
-    """Whether a difference in standard errors has to be explained."""
-    return errors is not None and abs(errors) > NOTEWORTHY
+def noteworthy(difference: Difference | None) -> bool:
+    """Whether it stands out."""
+    return difference is not None and difference.noteworthy
 
 
-def signed(errors: float | None) -> str:
-    """+1.3, −0.2, or nothing where there is nothing to compare."""
-    if errors is None:
+def signed(difference: Difference | None, *, turned: bool = False) -> str:
+    """+1.3 or −0.2 standard errors, or nothing where there is nothing to compare; ``turned`` for rates of
+    errors, of which more are less."""
+    if difference is None:
         return NONE
+    errors = -difference.errors if turned else difference.errors
     if math.isinf(errors):
         return "+∞" if errors > 0 else "−∞"
     return f"{errors:+.1f}".replace("-", "−")
 
 
-def probability(p: float | None) -> str:
+def probability(p: float) -> str:
     """0.03, or below 0.001"""
-    if p is None:
-        return NONE
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.01 else f"{p:.2f}"
 
 

@@ -35,7 +35,7 @@ class Entry:
     @property
     def title(self) -> str:
         """For progress and messages."""
-        return f"{self.question.title}, {self.method.title}"
+        return f"{self.question.title} ({self.question.labels}), {self.method.title}"
 
 
 def distinct(entries: Iterable[Entry]) -> list[Entry]:

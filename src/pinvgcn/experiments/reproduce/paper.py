@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-NOTEWORTHY = 2.0  # standard errors: differences beyond are explained
+NOTEWORTHY = 2.0  # standard errors: differences beyond are listed
+RARE = math.erfc(NOTEWORTHY / math.sqrt(2))  # how often chance alone gives more, where the spread is known
 RUNS = 100  # of which the paper's averages are made; "a few slow baselines" had 10, it does not say which
 
 
@@ -58,10 +59,22 @@ def standard_errors(
     return difference / error
 
 
-def chance(
+class Difference(NamedTuple):
+    """How far our mean is from the paper's."""
+
+    errors: float  # in standard errors
+    chance: float  # how often equal means differ by so many, by Student's t
+
+    @property
+    def noteworthy(self) -> bool:
+        """Beyond two standard errors, and of few runs as many more as are equally rare."""
+        return self.chance < RARE
+
+
+def difference(
     mean: float, sd: float, runs: int, paper_mean: float, paper_sd: float | None, paper_runs: int = RUNS
-) -> float | None:
-    """How often equal means would differ by so many standard errors, by Student's t on both sides.
+) -> Difference | None:
+    """Of two means, in standard errors, and how often chance alone does that; None for a single run.
 
     The degrees of freedom are Welch's, or those of our runs where our standard deviation stands for both: of
     two or three runs, whose spread is hardly known, many standard errors may be chance.
@@ -75,4 +88,4 @@ def chance(
     free = float(runs - 1)
     if theirs > 0:
         free = (own + theirs) ** 2 / (own**2 / (runs - 1) + theirs**2 / (paper_runs - 1))
-    return float(2 * t.sf(abs(errors), free))
+    return Difference(errors, float(2 * t.sf(abs(errors), free)))

@@ -41,9 +41,13 @@ class Question:
     @property
     def key(self) -> str:
         """Its name in files of results."""
-        labels = "standard split" if self.per_class is None else f"{self.per_class} per class"
         form = "" if self.regularization is None else f" hypergraph R={self.regularization:g}"
-        return f"{self.data}{form}, {labels}"
+        return f"{self.data}{form}, {self.labels}"
+
+    @property
+    def labels(self) -> str:
+        """Which labels are seen."""
+        return "standard split" if self.per_class is None else f"{self.per_class} per class"
 
     @property
     def title(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table, Text
-from pinvgcn.experiments.reproduce.cells import brief, eigenvectors
+from pinvgcn.experiments.reproduce.cells import BOLD, brief, eigenvectors
 from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
@@ -87,8 +87,8 @@ def _numbers(results: Results) -> Table:
         rows.append(cells)
     caption = (
         "Misclassification rate in percent: ours above; below the paper's and, in brackets, ours minus the "
-        "paper's in standard errors (our standard deviation for both sides) and the number of our runs. "
-        "Bold: beyond two."
+        "paper's in standard errors (our standard deviation for both sides) and the number of our "
+        f"runs. {BOLD}"
     )
     return Table(["Rank", *(look.title for look in LOOKS.values())], rows, caption)
 

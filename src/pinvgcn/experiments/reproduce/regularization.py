@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pinvgcn.experiments.figures.drawing import BLUE, VERMILLION
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
-from pinvgcn.experiments.reproduce.cells import brief
+from pinvgcn.experiments.reproduce.cells import BOLD, brief
 from pinvgcn.experiments.reproduce.curves import Curve, Line, Look, Panel, Scale, draw
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
@@ -80,7 +80,7 @@ def _numbers(results: Results) -> Table:
     head = ["Network and rank", *(f"R = {R:g}" for R in FACTORS)]
     caption = (
         "Accuracy in percent: ours above; below the paper's and, in brackets, the difference in standard "
-        "errors (our standard deviation for both sides) and the number of our runs. Bold: beyond two."
+        f"errors (our standard deviation for both sides) and the number of our runs. {BOLD}"
     )
     return Table(head, rows, caption)
 

@@ -17,15 +17,15 @@ from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Heading, L
 from pinvgcn.experiments.reproduce.cells import noteworthy, probability, signed, spread
 from pinvgcn.experiments.reproduce.entry import Entry, distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.paper import Reported
+from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.words import counted
 
 TITLE = "The paper again, in numbers"
 LEAD = (
     "Every table and figure of Alfke and Stoll, Pseudoinverse Graph Convolutional Networks (2021), "
-    "computed again and set beside the paper's own numbers. What differs by more than two standard errors "
-    "stands in bold."
+    "computed again and set beside the paper's own numbers. What differs by more than two standard errors, "
+    "or of few runs by as many more as are equally rare, stands in bold."
 )
 FEW = 10  # that are named one by one
 UNKNOWN = "unknown"  # sessions before the state of the code was recorded
@@ -33,7 +33,8 @@ UNKNOWN = "unknown"  # sessions before the state of the code was recorded
 
 def write_report(results: Results, folder: Path, experiments: Sequence[Experiment]) -> Path:
     """Write both reports and the figures of the Markdown one; returns the path of the HTML one."""
-    sections = [("In short", _in_short(results, experiments))]
+    short = _in_short(results, experiments)
+    sections = [("In short", short)] if short else []
     sections += [(experiment.title, experiment.blocks(results)) for experiment in experiments]
     sections = [
         *sections,
@@ -80,22 +81,23 @@ def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block
                 rows.append([Cell(f"{experiment.title}: {whose}"), *(Cell(str(count)) for count in counts)])
     head = ["Part", "Accuracies in the paper", "Computed here", "Within two", "Better", "Worse"]
     caption = (
-        "How many accuracies, of two runs or more, agree with the paper within two standard errors, are "
-        "better, or are worse. The same method in the same setting on the same data: what is computed "
-        "otherwise here does not count, nor does a rank for which fewer eigenvectors were used."
+        "How many accuracies, of two runs or more, agree with the paper within two standard errors (of few "
+        "runs as many more as are equally rare by Student's t), are better, or are worse. The same method in "
+        "the same setting on the same data: what is computed otherwise here does not count, nor does a rank "
+        "for which fewer eigenvectors were used."
     )
     return [Table(head, rows, caption)] if rows else []
 
 
 def _differences(results: Results, experiments: Sequence[Experiment]) -> list[Block]:
-    """All accuracies that are bold above, in two lists: as the paper computes them, and otherwise."""
+    """Accuracies beyond two standard errors, in two lists: as the paper computes them, and otherwise."""
     own = [(experiment, *pair) for experiment in experiments for pair in experiment.reported(results)]
     other = [(experiment, *pair) for experiment in experiments for pair in experiment.otherwise(results)]
     rows, beside = _beyond_two(results, own), _beyond_two(results, other)
     caption = (
         "Accuracies; where the paper gives no standard deviation, the difference takes ours for both. p: how "
         "often chance alone would make equal means differ by so many standard errors, by Student's t; of a "
-        "few runs, whose spread is hardly known, even many standard errors may be chance."
+        "few runs, whose spread is hardly known, even many may be chance: what is not bold."
     )
     head = ["Where", "Ours (%)", "The paper's (%)", "Difference", "p", "Runs"]
     blocks: list[Block] = [Table(head, rows, caption)] if rows else [Text("None.")]
@@ -109,16 +111,17 @@ def _beyond_two(results: Results, compared: Sequence[tuple[Experiment, Entry, Re
     rows = []
     for experiment, entry, cell in compared:
         summary = results.summary(entry)
-        errors = None if summary is None else summary.against(cell)
-        if summary is None or cell.accuracy is None or not noteworthy(errors):
+        difference = None if summary is None else summary.against(cell)
+        if summary is None or difference is None or abs(difference.errors) <= NOTEWORTHY:
             continue
+        assert cell.accuracy is not None
         rows.append(
             [
-                Cell(f"{experiment.title}: {entry.title}", entry.question.key),
+                Cell(f"{experiment.title}: {entry.title}"),
                 Cell(spread(summary.accuracy, summary.sd)),
                 Cell(spread(cell.accuracy, cell.sd)),
-                Cell(signed(errors)),
-                Cell(probability(summary.chance(cell))),
+                Cell(signed(difference), strong=noteworthy(difference)),
+                Cell(probability(difference.chance)),
                 Cell(str(summary.runs)),
             ]
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported, chance, standard_errors
+from pinvgcn.experiments.reproduce.paper import Difference, Reported, difference
 from pinvgcn.experiments.reproduce.question import Question
 
 
@@ -29,17 +29,11 @@ class Summary:
         """sd/√runs, of the mean accuracy; None for a single run, whose spread is unknown."""
         return None if self.runs < 2 else self.sd / math.sqrt(self.runs)
 
-    def against(self, reported: Reported | None) -> float | None:
-        """The difference to the paper in standard errors, where both sides have a mean."""
+    def against(self, reported: Reported | None) -> Difference | None:
+        """The difference to the paper, where both sides have a mean."""
         if reported is None or reported.accuracy is None:
             return None
-        return standard_errors(self.accuracy, self.sd, self.runs, reported.accuracy, reported.sd)
-
-    def chance(self, reported: Reported) -> float | None:
-        """How often chance alone makes such a difference."""
-        if reported.accuracy is None:
-            return None
-        return chance(self.accuracy, self.sd, self.runs, reported.accuracy, reported.sd)
+        return difference(self.accuracy, self.sd, self.runs, reported.accuracy, reported.sd)
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class Tally:
 
     reported: int
     computed: int
-    within: int  # two standard errors
+    within: int  # two standard errors, or as many more as few runs ask for
     better: int
     worse: int
 
@@ -80,13 +74,14 @@ class Results:
         """Of entries and what the paper reports for them."""
         summaries = [(self.summary(entry), cell) for entry, cell in reported]
         found = [summary.against(cell) for summary, cell in summaries if summary is not None]
-        errors = np.array([number for number in found if number is not None])
+        differences = [one for one in found if one is not None]
+        beyond = [one.errors for one in differences if one.noteworthy]
         return Tally(
             reported=len(reported),
-            computed=len(errors),
-            within=int((abs(errors) <= NOTEWORTHY).sum()),
-            better=int((errors > NOTEWORTHY).sum()),
-            worse=int((errors < -NOTEWORTHY).sum()),
+            computed=len(differences),
+            within=len(differences) - len(beyond),
+            better=sum(errors > 0 for errors in beyond),
+            worse=sum(errors < 0 for errors in beyond),
         )
 
     def asked_for(self) -> set[str]:

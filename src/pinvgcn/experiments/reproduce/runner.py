@@ -54,7 +54,7 @@ class Runner:
         """Show what is left out because it failed before."""
         for job in self._left(entries, seeds):
             if (failure := self._given_up(job)) is not None:
-                what = f"{job.entry.method.title} on {job.question.title} failed before"
+                what = f"{job.entry.title} failed before"
                 self.show(Event(f"{what} ({_why(failure)}); --retry tries it again", trouble=True))
 
     def _left(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
 from pinvgcn.experiments.methods import paper_baseline
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
-from pinvgcn.experiments.reproduce.cells import brief
+from pinvgcn.experiments.reproduce.cells import BOLD, brief
 from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
@@ -97,7 +97,7 @@ def _numbers(results: Results) -> Table:
     head = ["Data set and method", *(f"{size} labels" for size in SIZES)]
     caption = (
         "Misclassification rate in percent: ours above; below the paper's and, in brackets, ours minus the "
-        "paper's in standard errors and the number of our runs. Bold: beyond two standard errors."
+        f"paper's in standard errors and the number of our runs. {BOLD}"
     )
     return Table(head, rows, caption)
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
-from pinvgcn.experiments.reproduce.cells import eigenvectors, noteworthy, signed
+from pinvgcn.experiments.reproduce.cells import BOLD, eigenvectors, noteworthy, signed
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
-from pinvgcn.experiments.reproduce.paper import paper, standard_errors
+from pinvgcn.experiments.reproduce.paper import difference, paper
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES, TITLES
 from pinvgcn.experiments.reproduce.results import Results
@@ -69,7 +69,7 @@ def blocks(results: Results) -> list[Block]:
         "The mean absolute weight of each part, averaged over the two layers and over the runs; ours "
         "above ± their standard deviation over the runs; below the paper's, which has no standard "
         "deviations, and in brackets the difference in standard errors (our standard deviation for both "
-        "sides). Bold: beyond two. Corrected rows stand beside the paper's as in the table of accuracies."
+        f"sides). {BOLD} Corrected rows stand beside the paper's as in the table of accuracies."
     )
     return [Table(head, rows, caption)]
 
@@ -79,8 +79,8 @@ def _cell(ours: list[float], theirs: float) -> Cell:
     if len(ours) < 2:
         return Cell(f"{mean:.3f}", f"{theirs:.3f}")
     sd = float(np.std(ours, ddof=1))
-    errors = standard_errors(mean, sd, len(ours), theirs, None)
-    return Cell(f"{mean:.3f} ± {sd:.3f}", f"{theirs:.3f} ({signed(errors)})", strong=noteworthy(errors))
+    apart = difference(mean, sd, len(ours), theirs, None)
+    return Cell(f"{mean:.3f} ± {sd:.3f}", f"{theirs:.3f} ({signed(apart)})", strong=noteworthy(apart))
 
 
 WEIGHTS = Experiment("weights", "Learned weights", entries, blocks)

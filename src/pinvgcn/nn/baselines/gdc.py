@@ -53,9 +53,7 @@ def _compiled() -> Callable[..., None]:
     try:
         import numba
     except ImportError:
-        raise MissingDependencyError(
-            "Graph diffusion needs numba, which is not installed: pip install 'pinvgcn[pyg]'"
-        ) from None
+        raise MissingDependencyError("Graph diffusion needs numba: pip install numba") from None
     return numba.njit(nogil=True)(_push)
 
 

@@ -52,6 +52,6 @@ def geometric() -> Any:
         import torch_geometric.nn
     except ImportError:
         raise MissingDependencyError(
-            "This method needs PyTorch Geometric, which is not installed: pip install 'pinvgcn[pyg]'"
+            "This method needs PyTorch Geometric: pip install torch_geometric"
         ) from None
     return torch_geometric.nn
