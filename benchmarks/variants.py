@@ -98,7 +98,9 @@ def changed(row: Row, way: dict[str, Any]) -> tuple[Task, Pinv | Trained]:
     task = row.question.load()
     if isinstance(row.method, Pinv):
         return task, replace(row.method, settings={**row.method.settings, **way})
-    if way.pop("scaling", None) == "centre":
+    if "scaling" in way:
+        if row.question.kind != "points" or way.pop("scaling") != "centre":
+            raise SystemExit("scaling must be centre, and of clouds: other networks know no other way.")
         task = replace(task, X=task.X - np.mean(task.X, axis=0))
     return task, replace(row.method, **way)
 
