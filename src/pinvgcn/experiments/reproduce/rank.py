@@ -26,7 +26,8 @@ LOOKS: dict[tuple[str, Setting], Look] = {
     ("covertype45", "paper"): Look("Covertype45", PURPLE, "^"),
     ("covertype67", "paper"): Look("Covertype67", BLUE, "v"),
 }
-TICKS = (0, 25, 50, 75, 100, 125)
+STEP = 25
+TICKS = range(0, 151, STEP)
 MARKED = "fewer eigenvectors used"
 
 
@@ -134,7 +135,9 @@ def _errors(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
         points = [(float(rank), 100 - summary.accuracy) for rank, summary in there]
         errors = [summary.standard_error for _, summary in there]
         curves.append(Curve(look, points, errors, _marked(results, data, setting, there)))
-    return Panel("Error", Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=TICKS), curves)
+    return Panel(
+        "Error", Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=_ticks(shown)), curves
+    )
 
 
 def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
@@ -152,7 +155,13 @@ def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
         points = [(float(rank), one.seconds) for rank, one in there]
         marked = _marked(results, data, setting, there)
         curves.append(Curve(look, points, [None] * len(points), marked))
-    return Panel("Time", Scale("Rank r", "Time (s)", x_ticks=TICKS, y_from=0), curves)
+    return Panel("Time", Scale("Rank r", "Time (s)", x_ticks=_ticks(shown), y_from=0), curves)
+
+
+def _ticks(shown: list[tuple[str, Setting]]) -> list[int]:
+    """No further than the ranks go, but for the last step."""
+    last = max(rank for data, _ in shown for rank in ranks(data))
+    return [tick for tick in TICKS if tick < last + STEP]
 
 
 def _marked(results: Results, data: str, setting: Setting, there: list[tuple[int, Summary]]) -> list[bool]:
