@@ -175,10 +175,11 @@ def test_the_loss_needs_no_more_than_its_field(kind: Any) -> None:
     assert (network(few, (7, 2)) == network(few)).all()
 
 
-def test_training_is_adam_with_decay_on_weights_alone() -> None:
+@pytest.mark.parametrize("settings", [{}, {"learning_rate": 0.05}])
+def test_training_is_adam_with_decay_on_weights_alone(settings: dict[str, float]) -> None:
     """Five epochs of HGNN, against a loop over dense matrices."""
     G = torch.from_numpy((HYPERGRAPH.factor @ HYPERGRAPH.factor.T).toarray())
-    network, losses = train_baseline(HGNN, inputs_of(HGNN), LABELS, CLASSES, seed=4, epochs=5)
+    network, losses = train_baseline(HGNN, inputs_of(HGNN), LABELS, CLASSES, seed=4, epochs=5, **settings)
     torch.manual_seed(4)
     p = dict(HGNN(5, CLASSES).named_parameters())
     optimizer = torch.optim.Adam(
@@ -186,7 +187,7 @@ def test_training_is_adam_with_decay_on_weights_alone() -> None:
             {"params": [p["weight1"], p["weight2"]], "weight_decay": 0.0005},
             {"params": [p["bias1"], p["bias2"]], "weight_decay": 0.0},
         ],
-        lr=0.01,
+        lr=settings.get("learning_rate", 0.01),
     )
     nodes = np.flatnonzero(LABELS >= 0)
     for epoch in range(5):

@@ -54,9 +54,7 @@ def to_pyg(graph: Graph, spectrum: Spectrum | None = None, *, x: Any = None, y: 
     try:
         from torch_geometric.data import Data
     except ImportError:
-        raise MissingDependencyError(
-            "to_pyg needs torch_geometric, which is not installed; install pinvgcn[pyg]."
-        ) from None
+        raise MissingDependencyError("to_pyg needs PyTorch Geometric: pip install torch_geometric") from None
     data = Data(num_nodes=graph.n_nodes)
     if isinstance(graph, SparseGraph):
         A = graph.adjacency.tocoo()
