@@ -1,0 +1,101 @@
+"""Loops that numba compiles, once for a machine: the result is kept on disk.
+
+Compiled functions start no threads of their own. They let go of the interpreter's lock, and run side by side
+in the threads of ``parallel``: so any thread of a program may call them at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_said = threading.Event()
+_first = threading.Lock()  # several threads may make the first call of a function together
+
+
+def inlined(function: Function) -> Function:
+    """A part of a compiled function, to be called by such functions only."""
+    small: Any = numba.njit(inline="always", error_model="numpy")(function)
+    return small
+
+
+def compiled(function: Function) -> Function:
+    """``function`` compiled when it is first called; the first time of all says so in one line."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    dispatcher: Any
+    try:
+        dispatcher = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # there is no folder that could be written to: compiled anew in every process
+        dispatcher = numba.njit(**options)(function)
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        if not dispatcher.signatures and not _on_disk(dispatcher):
+            _say()
+        with _interrupts_wait():
+            try:
+                return dispatcher(*arguments)
+            except OSError:  # a full disk: what was compiled is there, but cannot be kept
+                return dispatcher(*arguments)
+
+    return call  # type: ignore[return-value]
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C and SIGTERM take effect at the end: raised in a callback of the compiler they would be lost."""
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread alone
+        yield
+        return
+    waiting: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: waiting.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in waiting:
+        signal.raise_signal(number)
+
+
+def _say() -> None:
+    with _first:
+        if not _said.is_set():
+            _said.set()
+            print("pinvgcn compiles its loops for this machine, once: some seconds.", file=sys.stderr)
+
+
+def _on_disk(dispatcher: Any) -> bool:
+    """Whether an earlier process has compiled this function as it is now.
+
+    numba looks whether the file of a function has changed. Its inlined parts may be in other files: what
+    they do becomes part of the stamp that numba compares.
+    """
+    kept = getattr(dispatcher._cache, "_cache_file", None)
+    if kept is None:
+        return False
+    with _first:
+        if not isinstance(kept._source_stamp, str):
+            parts = hashlib.sha256(repr(_instructions(dispatcher.py_func)).encode()).hexdigest()
+            kept._source_stamp = f"{kept._source_stamp} {parts}"
+    return bool(kept._load_index())
+
+
+def _instructions(function: Any) -> list[Any]:
+    """Of a function and of all compiled functions that it calls."""
+    code = function.__code__
+    called = [function.__globals__.get(name) for name in code.co_names]
+    inner = [_instructions(part.py_func) for part in called if hasattr(part, "py_func")]
+    return [code.co_code, code.co_consts, inner]
