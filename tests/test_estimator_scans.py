@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
@@ -10,9 +11,13 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 
 from pinvgcn import GaussianGraph, PinvGCNClassifier
-from pinvgcn.errors import ParameterError
-from pinvgcn.features import local_average, local_geometry
+from pinvgcn.errors import ExtrapolationWarning, ParameterError
+from pinvgcn.features import local_geometry
+from pinvgcn.features.averages import Averages
+from pinvgcn.features.geometry import lattice_for
+from pinvgcn.group import ALONE
 from pinvgcn.nn.nodewise import apply_layers
+from pinvgcn.nodes import gathered
 from pinvgcn.priors import estimated_shares
 from pinvgcn.runs import fit_many
 
@@ -35,6 +40,11 @@ def scan() -> PinvGCNClassifier:
     return quick().fit(X, LABELS)
 
 
+def around(model: PinvGCNClassifier, p: np.ndarray) -> np.ndarray:
+    """The means over the cells around each point."""
+    return Averages.of(X, p, model._outcome.cell).at(X, p)
+
+
 def test_the_formula():
     """Every step by hand, from the layers that were learned."""
     model = scan()
@@ -50,7 +60,7 @@ def test_the_formula():
         trees, axis=0
     )
     p = softmax(scores, axis=1)
-    q = (p + 10 * local_average(X, p, neighbours=10)) / 11
+    q = (p + 10 * around(model, p)) / 11
     rows = np.flatnonzero(LABELS >= 0)
     shares = estimated_shares(q, np.array([0.5, 0.5]), rows, LABELS[rows])
     np.testing.assert_allclose(model.priors_, shares, atol=1e-12)
@@ -86,7 +96,7 @@ def test_saved_and_loaded(tmp_path):
         np.testing.assert_allclose(
             loaded.predict_proba(NEW, among=among), model.predict_proba(NEW, among=among), atol=1e-12
         )
-    np.testing.assert_array_equal(loaded.transduction_proba_, model.transduction_proba_)
+    np.testing.assert_array_equal(loaded.transduction_, model.transduction_)
     np.testing.assert_array_equal(loaded.priors_, model.priors_)
 
 
@@ -104,8 +114,8 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5).fit(X, LABELS, features=intensity)
-    assert model._scaling.ranks.knots.shape[1] == 31 + 1
-    assert any((member.trees.feature == 34).any() for member in model._ensemble.members)
+    assert model._scaling.ranks.knots.shape[1] == 49 + 1
+    assert any((member.trees.feature == 52).any() for member in model._ensemble.members)
     other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")
@@ -127,7 +137,7 @@ def test_how_long_training_takes():
 
 def test_sigma_by_labels_keeps_the_shapes():
     model = quick(sigma="labels", epochs=5).fit(X, LABELS)
-    assert model.network_.layers[0].weights.shape[1] == 34
+    assert model.network_.layers[0].weights.shape[1] == 52
 
 
 @pytest.mark.parametrize(
@@ -136,7 +146,7 @@ def test_sigma_by_labels_keeps_the_shapes():
         (X[::2], {}, 3),  # too few
         (X[:, :2], {}, 2),  # no height
         (X, {"geometry": False}, 3),
-        (X[::2], {"geometry": True}, 34),
+        (X[::2], {"geometry": True}, 52),
     ],
 )
 def test_who_is_a_scan(points, settings, width):
@@ -144,17 +154,19 @@ def test_who_is_a_scan(points, settings, width):
     model = quick(epochs=3, **settings).fit(points, labels)
     assert model.network_.layers[0].weights.shape[1] == width
     assert (model._outcome.neighbours, model._outcome.factors is None) == (
-        (10, False) if width == 34 else (None, True)
+        (10, False) if width == 52 else (None, True)
     )
-    assert len(model._ensemble.members) == (5 if width == 34 else 1)
-    assert (model._ensemble.members[0].trees is not None) == (width == 34)
+    assert len(model._ensemble.members) == (5 if width == 52 else 1)
+    assert (model._ensemble.members[0].trees is not None) == (width == 52)
 
 
 def test_each_part_alone():
     bare = quick(geometry=False).fit(X, LABELS)
     averaged = clone(bare).set_params(neighbours=4).fit(X, LABELS)
-    expected = (bare.transduction_proba_ + 4 * local_average(X, bare.transduction_proba_, neighbours=4)) / 5
-    np.testing.assert_allclose(averaged.transduction_proba_, expected, atol=1e-12)
+    p = bare.transduction_proba_
+    np.testing.assert_allclose(
+        averaged.transduction_proba_, (p + 4 * around(averaged, p)) / 5, rtol=0, atol=1e-12
+    )
     told = clone(bare).set_params(priors={0: 3, 1: 1}).fit(X, LABELS)
     np.testing.assert_allclose(told.priors_, [0.75, 0.25])
     weighed = bare.transduction_proba_ * [0.75, 0.25]
@@ -199,3 +211,60 @@ def test_bad_settings_for_other_data():
         PinvGCNClassifier(GaussianGraph(X, 4.0), neighbours=5, epochs=2).fit(None, LABELS)
     with pytest.raises(ParameterError, match=r"among must be .* Got 'theirs' instead"):
         scan().predict(X, among="theirs")
+
+
+class TestAnotherScan:
+    def test_in_another_unit(self):
+        """Feet pass, millimetres do not: shapes are measured at the scale of training."""
+        model = scan()
+        assert model._nodes.other_unit(X / 0.3048) is None
+        assert "about 16 times wider apart than those of training" in model._nodes.other_unit(X * 16)
+        with pytest.warns(ExtrapolationWarning, match=r"The points lie about 128 times closer .* unit\?"):
+            model.predict(X / 128, among="own")
+
+    def test_the_cells_of_training_measure_it(self):
+        """Thinner scans have other cells of their own, which do not count."""
+        model = scan()
+        thin = X[::3]
+        _, features = model._nodes.place(thin, model.spectrum_, among="own")
+        np.testing.assert_array_equal(
+            features[:, 3:], local_geometry(thin, cell=model._nodes.lattice.cell).astype(float)
+        )
+        assert lattice_for(X[::40]).cell > model._nodes.lattice.cell
+
+    @pytest.mark.parametrize("among", ["own", "training"])
+    def test_a_stray_changes_nothing_elsewhere(self, among):
+        model = scan()
+        stray = np.vstack([X, [[50.0, 9.0, 2.0]]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            P = model.predict_proba(stray, among=among)
+        np.testing.assert_allclose(P[:-1], model.transduction_proba_, rtol=0, atol=1e-9)
+
+
+class TestStrays:
+    STRAY = np.vstack([X, [[1e7, -1e7, 1e7], [10.0, 1e5, 0.0]]])
+
+    def test_a_stray_costs_nothing(self):
+        """It would be a component of its own, and press all other coordinates together."""
+        model = quick().fit(self.STRAY, np.append(LABELS, [-1, -1]))
+        assert model.spectrum_.components == 1
+        assert np.mean(model.transduction_[:-2] == scan().transduction_) > 0.995
+        np.testing.assert_allclose(model.sigma_, scan().sigma_, rtol=0.01)
+        spread = model._nodes.features[:, :3].std(axis=0)
+        np.testing.assert_allclose(spread, X.std(axis=0), rtol=0.05)
+
+    def test_where_they_go(self):
+        """To the distance of 99 of 100 points from the middle, in their direction."""
+        near = gathered(self.STRAY, 30.0, ALONE)
+        np.testing.assert_array_equal(near[:-2], X)
+        middle = np.median(self.STRAY, axis=0)
+        away = np.linalg.norm(self.STRAY - middle, axis=1)
+        np.testing.assert_allclose(np.linalg.norm(near[-2:] - middle, axis=1), np.quantile(away, 0.99))
+        assert gathered(X, 30.0, ALONE) is X
+
+    def test_the_settings_of_the_paper_leave_them(self):
+        points = np.vstack([X[:300], [[200.0, 0.0, 0.0]]])
+        model = PinvGCNClassifier.paper(sigma=20.0, rank=5, epochs=2, loops=1.0)
+        model.fit(points, np.append(LABELS[:299], [1, -1]))
+        np.testing.assert_array_equal(model._nodes.features, points)

@@ -18,7 +18,7 @@ from pinvgcn import Hypergraph, PinvGCNClassifier, members, prepared
 from pinvgcn.errors import DataError, ParameterError, TrainingError, TrainingWarning
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
-from pinvgcn.nn.nodewise import apply_layers
+from pinvgcn.nn.nodewise import apply_networks
 from pinvgcn.runs import SharedRows, fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
@@ -110,11 +110,11 @@ class TestEqualRows:
         model = quick("categorical").fit(frame, labels, features=features)
         computed = []
 
-        def counted(layers, inputs, V):
+        def counted(networks, inputs, V, **settings):
             computed.append(len(V))
-            return apply_layers(layers, inputs, V)
+            return apply_networks(networks, inputs, V, **settings)
 
-        monkeypatch.setattr(members, "apply_layers", counted)
+        monkeypatch.setattr(members, "apply_networks", counted)
         together = model.predict_proba(new, features=others)
         whole = new if others is None else new.assign(extra=others)
         assert computed == [len(whole.drop_duplicates())]

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from pinvgcn import GaussianGraph, PinvGCNClassifier, SparseGraph, Spectrum
 from pinvgcn.datasets import generate_street, random_split
 from pinvgcn.errors import ModelFileError
+from pinvgcn.group import ALONE
 from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.model_file import narrowed
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 3)) * [1.0, 2.0, 3.0]
@@ -123,3 +125,64 @@ def test_codes_that_name_no_class_are_refused(tmp_path):
     save_tensors(tmp_path / "m", "model", plain, {**arrays, "sets.codes": arrays["sets.codes"] + 2})
     with pytest.raises(ModelFileError, match=r"'sets\.codes' names what is not there"):
         PinvGCNClassifier.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("levels", 4), ("levels", 6), ("levels", 20), ("levels", 0), ("cell", None), ("cell", 0.3),
+        ("neighbours", "a"), ("neighbours", -1), ("neighbours", True),
+    ],
+)  # fmt: skip
+def test_numbers_of_a_scan_that_do_not_fit_are_refused(name, value, tmp_path):
+    """Compiled loops do not look where they write."""
+    description, arrays = saved("scan")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    if name == "neighbours":
+        plain["neighbours"] = value
+    else:
+        nodes = {key: entry for key, entry in plain["nodes"].items() if key != name or value is not None}
+        plain["nodes"] = {**nodes, **({} if value is None else {name: value})}
+    save_tensors(tmp_path / "m", "model", plain, arrays)
+    with pytest.raises(ModelFileError):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+CHANGES = {
+    "a fraction": lambda array: array + 0.5,
+    "not a number": lambda array: np.full(array.shape, np.nan),
+    "negative": lambda array: -1 - np.abs(array.astype(np.int64)),
+    "complex": lambda array: array * 1j,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["shapes.first", "around.counts", "around.sums", "sets.sums", "ranks.knots"])
+def test_sums_that_cannot_be_are_refused(name, change, tmp_path):
+    description, arrays = saved("scan")
+    if name == "ranks.knots" and change in ("a fraction", "negative"):
+        pytest.skip("knots may be any rising numbers")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    save_tensors(tmp_path / "m", "model", plain, {**arrays, name: CHANGES[change](arrays[name])})
+    with pytest.raises(ModelFileError):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+def test_sets_without_their_sums_are_refused(tmp_path):
+    description, arrays = saved("scan")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    save_tensors(tmp_path / "m", "model", plain, {k: a for k, a in arrays.items() if k != "sets.sums"})
+    with pytest.raises(ModelFileError, match=r"'sets\.sums' cannot be sums over cells"):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+def test_whole_numbers_stay_exact_and_narrow():
+    for values, dtype in (
+        ([0, 200], np.uint8), ([-5, 100], np.int8), ([-5, 200], np.int16), ([0, 2**31], np.uint32),
+        ([-5, 2**60 + 1], np.int64), ([-(2**40), 3], np.int64),
+    ):  # fmt: skip
+        array = np.array(values, dtype=np.int64)
+        found = narrowed({"shapes.first": array, "other": array}, ALONE)
+        assert found["shapes.first"].dtype == dtype
+        np.testing.assert_array_equal(found["shapes.first"], array)
+        assert found["other"].dtype == np.int64

@@ -42,3 +42,22 @@ def test_new_values_lie_between_and_never_beyond():
     known = ranks(np.arange(10.0)[:, None])[:, 0]
     new = ranks(np.array([[-100.0], [2.5], [1e300]]))[:, 0]
     np.testing.assert_allclose(new, [known[0], (known[2] + known[3]) / 2, known[-1]])
+
+
+@given(COLUMNS, arrays(np.float64, (20, 3), elements=st.floats(-7, 7)))
+def test_one_pass_is_interpolation_then_shift_and_scale(columns, new):
+    """Columns with few values, whose last knot is repeated, and constant ones."""
+    ranks, new = Ranks.of(columns.astype(float)), new[:, : columns.shape[1]]
+    shift, scale = np.arange(3.0)[: new.shape[1]], np.array([0.1, 1.0, 7.0])[: new.shape[1]]
+    pairs = zip(new.T, ranks.knots.T, ranks.scores.T, strict=True)
+    expected = np.stack([np.interp(*each) for each in pairs], axis=1)
+    found = np.empty(new.shape)
+    ranks.write(new, shift, scale, found)
+    np.testing.assert_allclose(found, (expected - shift) / scale, rtol=1e-6, atol=1e-12)
+
+
+def test_values_too_close_for_a_line():
+    """The slope between them is infinite: it is a step."""
+    ranks = Ranks.of(np.array([[0.0], [5e-324], [1.0]]))
+    known = ranks(np.array([[0.0], [5e-324], [1.0], [np.inf]]))[:, 0]
+    np.testing.assert_allclose(known, norm.ppf([1 / 6, 1 / 2, 5 / 6, 5 / 6]), atol=1e-12)

@@ -16,14 +16,14 @@ from sklearn.datasets import make_blobs
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.features import local_average
+from pinvgcn.features.averages import Averages
 from pinvgcn.nn.nodewise import apply_layers
 from pinvgcn.outcome import Outcome
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.runs import SharedRows
 from pinvgcn.sets import PredictionSets
 
-PLAIN = Outcome(None, None, None)
+PLAIN = Outcome(None, None, None, None)
 COVERAGES = st.sampled_from([0.5, 0.55, 0.7, 0.8, 0.9, 0.95, 0.99])
 
 
@@ -155,14 +155,16 @@ class TestClassifier:
     def test_every_step_by_hand(self):
         """Each member alone, as the joint probabilities are made: averaged over neighbours, with priors."""
         model, _ = fitted("points")
-        (inputs, V, _, _), _, _, _ = model._placed(X, None, "training")
+        (inputs, V, _, _), _, _ = model._placed(X, None, "training")
         T = model._ensemble.weights[0] ** -2
         odds = []
         for member in model._ensemble.members:
             p = np.exp(apply_layers(member.layers, inputs, V) / T)
             p /= p.sum(axis=1, keepdims=True)
-            q = (p + 5 * local_average(X, p, neighbours=5)) / 6 * model._outcome.factors
-            odds.append(q / (q.sum(axis=1, keepdims=True) - q))
+            around = Averages.of(X, p, model._outcome.cell).at(X, p)
+            q = (p + 5 * around) / 6 * model._outcome.factors
+            others = q @ (1 - np.eye(3))  # a difference would round to 0 where a member is sure
+            odds.append(q / others)
         labels = RowLabels.of(LABELS, 600)
         above = np.zeros((600, 3))
         for o, (_, held) in zip(odds, labels.folds(4, model._seed()), strict=True):

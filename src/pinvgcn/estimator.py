@@ -25,7 +25,7 @@ from pinvgcn.io.shared_tensors import save_together
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.learning import learn, settings_for
 from pinvgcn.members import Ensemble, Seen
-from pinvgcn.model_file import BY_NODE, model_state, restore_model, saved_parameters
+from pinvgcn.model_file import BY_NODE, model_state, narrowed, restore_model, saved_parameters
 from pinvgcn.nn import PinvGCN, TrainingSettings
 from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.outcome import Outcome
@@ -94,12 +94,12 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     trees : int or "auto"
         How many extremely randomised trees each member grows beside its network, from the same inputs and
         labels; the probabilities of both are multiplied, with exponents found at the labels that the member
-        has not seen. "auto" for 100 wherever ``geometry`` is used, 0 elsewhere.
+        has not seen. "auto" for 40 wherever ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
-        "gaussian": over how many nearest points class probabilities are averaged; None for not at all,
-        "auto" for 10 wherever ``geometry`` is used. "categorical": beside each network a walk goes from row
-        to one of so many rows that share most values with it, and tells which labels it meets; None for no
-        walk, "auto" for 5.
+        "gaussian": class probabilities are averaged over what lies around a point, about as widely as over so
+        many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used.
+        "categorical": beside each network a walk goes from row to one of so many rows that share most values
+        with it, and tells which labels it meets; None for no walk, "auto" for 5.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
         from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
@@ -120,7 +120,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     transduction_ : (n,) array
         The class of every row of the fitted X, at labelled rows too: what the model says, not y.
     transduction_proba_ : (n, classes) array
-        The probabilities behind it.
+        The probabilities behind it. A saved model of points does not keep them.
     classes_ : (classes,) array
     sigma_ : float
         "gaussian": the σ of the graph, chosen or given.
@@ -286,9 +286,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             More features of each row, beside its coordinates or values.
         sample_weight : (n,) array, optional
             Importance of the labelled rows in training.
-        shapes : (n, f) array, optional
+        shapes : LocalShapes, optional
             "gaussian": the ``local_geometry`` of the rows within a larger cloud of which they are a part,
-            instead of that among themselves. The whole cloud is then classified with ``among="own"``.
+            instead of that among themselves, and its cells. The whole cloud is then classified with
+            ``among="own"``.
         process_group : torch.distributed group, optional
             The processes that share out the rows: each calls ``fit`` with its own, maybe none, and with the
             same settings. Together they find the model that one process would find from all rows, in the
@@ -318,8 +319,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
         """Probabilities of the classes at any rows, seen or not: (m, classes).
 
-        The neighbourhoods of points, for local shapes and averages, are taken ``among`` the points of
-        "training", or among their "own": the points of X, which are then a whole cloud.
+        What surrounds a point, for local shapes and averages, is taken ``among`` the points of "training", or
+        among their "own": the points of X, which are then a whole cloud.
         """
         return self._proba(X, features, among)
 
@@ -374,16 +375,16 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _proba(self, X: Any, features: Any, among: str) -> np.ndarray:
-        seen, inverse, points, cloud = self._placed(X, features, among)
-        return self._outcome(self._ensemble.joint(seen)[inverse], points, cloud)
+        seen, inverse, points = self._placed(X, features, among)
+        return self._outcome(self._ensemble.joint(seen)[inverse], points, among)
 
     def _above(self, sets: PredictionSets, X: Any, features: Any, among: str) -> np.ndarray:
-        seen, inverse, points, cloud = self._placed(X, features, among)
+        seen, inverse, points = self._placed(X, features, among)
         alone = [self._ensemble.alone * scores[inverse] for scores in self._ensemble.each(seen)]
-        return sets.at(alone, self._outcome, points, cloud)
+        return sets.at(alone, self._outcome, points, among)
 
-    def _placed(self, X: Any, features: Any, among: str) -> tuple[Seen, Any, Any, Any]:
-        """What members see of rows and where these have it, and points and the cloud of neighbours."""
+    def _placed(self, X: Any, features: Any, among: str) -> tuple[Seen, Any, Any]:
+        """What members see of rows and where these have it, and points that have others around them."""
         check_is_fitted(self, "classes_")
         check_choice("among", among, ("training", "own"))
         nodes = self._nodes
@@ -404,8 +405,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if ensemble.walk is not None:
             seen = seen._replace(near=ensemble.walk.near(seen.inputs))
         if not isinstance(nodes, CloudNodes):
-            return seen, inverse, None, None
-        return seen, inverse, as_points(X, "X"), nodes.points if among == "training" else None
+            return seen, inverse, None
+        return seen, inverse, as_points(X, "X")
 
     def _training_settings(self, trees: int = 0) -> TrainingSettings:
         return training_settings(self, trees)
@@ -532,6 +533,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         group = ALONE if graph is None else graph.group
         with together(group):
             description, arrays = model_state(self, self.about_ if about is None else about)
+        arrays = narrowed(arrays, group)
         if group.alone:
             save_tensors(path, "model", description, arrays)
         else:
@@ -560,6 +562,6 @@ def _check_here(nodes: CloudNodes, outcome: Outcome) -> None:
     spread = nodes.graph is not None and not nodes.graph.group.alone
     if spread and nodes.is_local(outcome.neighbours):
         raise ParameterError(
-            "among must be 'own' where several processes share out the training points, whose neighbours "
-            "count. Got 'training' instead; or save the model, and load it in one process."
+            "among must be 'own' where several processes share out the training points, which surround "
+            "others. Got 'training' instead; or save the model, and load it in one process."
         )

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from pinvgcn.checks import check_rows
 from pinvgcn.errors import DataError
 from pinvgcn.group import ALONE, Group, together
-from pinvgcn.ranks import Ranks
+from pinvgcn.parallel import for_all, ranges
+from pinvgcn.ranks import CHUNK, Ranks
 from pinvgcn.shares import as_shared_matrix
 
 SCALINGS = ("ranks", "isotropic", "centre", "none", "standard")
@@ -74,12 +75,30 @@ class InputScaling:
         """The inputs of these rows: (m, N₀), sparse if their own features are."""
         n_own = len(self.shift) - self.n_extra
         if not sp.issparse(own):
-            joined = self._ranked(own if extra is None else np.hstack([own, extra]))
-            return (joined - self.shift) / self.scale
+            return self._scaled(own if extra is None else np.hstack([own, extra]), 0)
         if extra is None:
             return own
-        extra = self._ranked(extra)
-        return sp.csr_array(sp.hstack([own, (extra - self.shift[n_own:]) / self.scale[n_own:]]))
+        return sp.csr_array(sp.hstack([own, self._scaled(extra, n_own)]))
+
+    def _scaled(self, columns: np.ndarray, begin: int) -> np.ndarray:
+        """The inputs from number ``begin`` on, from their ``columns``: (m, N₀ − begin)."""
+        shift, scale = self.shift[begin:], self.scale[begin:]
+        plain = len(shift) - (0 if self.ranks is None else self.ranks.knots.shape[1])
+        columns = np.ascontiguousarray(columns, dtype=np.float64)
+        if columns.shape[1] != len(shift):
+            raise DataError(
+                f"Rows must have {len(shift)} features as in fit. Got {columns.shape[1]} instead."
+            )
+        result = np.empty(columns.shape)
+
+        def work(rows: slice) -> None:
+            some, out = columns[rows], result[rows]
+            out[:, :plain] = (some[:, :plain] - shift[:plain]) / scale[:plain]
+            if self.ranks is not None:
+                self.ranks.write(some[:, plain:], shift[plain:], scale[plain:], out[:, plain:])
+
+        for_all(work, ranges(len(columns), CHUNK))
+        return result
 
     def unranked(self, inputs: Any, own: Any, extra: np.ndarray | None) -> Any:
         """These ``inputs`` with the values of features that were ranked: for whom only thresholds count."""
@@ -90,12 +109,6 @@ class InputScaling:
             return sp.csr_array(sp.hstack([inputs[:, :-ranked], extra]))
         values = own if extra is None else np.hstack([own, extra])
         return np.hstack([inputs[:, :-ranked], values[:, -ranked:]])
-
-    def _ranked(self, columns: np.ndarray) -> np.ndarray:
-        if self.ranks is None:
-            return columns
-        plain = columns.shape[1] - self.ranks.knots.shape[1]
-        return np.hstack([columns[:, :plain], self.ranks(columns[:, plain:])])
 
     def extra_like_in_fit(self, features: Any, n: int) -> np.ndarray | None:
         """The extra features of rows to predict."""

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from pinvgcn.errors import TrainingError
+from pinvgcn.experts import Forest
 from pinvgcn.grounds import Ground, grounds_for
 from pinvgcn.members import (
     Ensemble,
@@ -34,7 +35,6 @@ from pinvgcn.prepared import Prepared
 from pinvgcn.row_labels import RowLabels
 from pinvgcn.sets import PredictionSets
 from pinvgcn.settings import as_device, training_settings
-from pinvgcn.trees import Trees
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Before = tuple[Ensemble, np.ndarray]  # what an earlier fit has learned, and its classes
@@ -107,7 +107,7 @@ def learn(
             return replace(member, layers=layers)
         mine = parts[number][0]
         places = np.searchsorted(labels.rows, mine.rows)
-        grown = Trees.grown(labelled.values, mine, places, count=trees, seed=tasks[number].seed)
+        grown = Forest.grown(labelled.values, mine, places, count=trees, seed=tasks[number].seed)
         return replace(member, layers=layers, trees=grown)
 
     exact = [not ground.problem.group.alone for ground in grounds]

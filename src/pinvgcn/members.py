@@ -16,17 +16,17 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError
+from pinvgcn.experts import Forest
 from pinvgcn.group import Group, together
 from pinvgcn.nn import Basis, PinvGCN
-from pinvgcn.nn.nodewise import NodeLayer, apply_layers
+from pinvgcn.nn.nodewise import NodeLayer, apply_networks
 from pinvgcn.nodes import Nodes, TableNodes
 from pinvgcn.outcome import is_scan
 from pinvgcn.pool import rows_of_all
-from pinvgcn.trees import Trees
 from pinvgcn.walks import Near, Walk
 
 MEMBERS = 5  # each learns from four fifths of the labels
-TREES = 100  # of each member
+TREES = 40  # of each member: 100 are no better (docs/accuracy.md)
 EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside trees and walks it needs fewer
 WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # what made tables' networks less sure of themselves
 SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
@@ -67,14 +67,7 @@ class Member:
     network: PinvGCN
     layers: tuple[NodeLayer, ...]
     losses: list[float]
-    trees: Trees | None = None
-
-    def opinions(self, seen: Seen) -> np.ndarray:
-        """The network's scores, or its and the trees' log p: (1 or 2, m, classes)."""
-        scores = apply_layers(self.layers, seen.inputs, seen.basis)
-        if self.trees is None:
-            return scores[None]
-        return np.stack([log_softmax(scores, axis=1), self.trees.log_proba(seen.values)])
+    trees: Forest | None = None
 
 
 @dataclass(frozen=True)
@@ -90,11 +83,19 @@ class Ensemble:
     weights: np.ndarray  # w: (opinions,)
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
-        """Of each member: (opinions, m, classes)."""
+        """Of each member, its network's scores, or log p beside trees; log p of its trees; and of its walk:
+        (opinions, m, classes)."""
+        with_trees = self.members[0].trees is not None
+        layers = [member.layers for member in self.members]
+        networks = apply_networks(layers, seen.inputs, seen.basis, log_proba=with_trees)
         logs = None if self.walk is None or seen.near is None else self.walk.logs(seen.near)
         for number, member in enumerate(self.members):
-            own = member.opinions(seen)
-            yield own if logs is None else np.concatenate([own, logs[number : number + 1]])
+            own = [networks[number]]
+            if member.trees is not None:
+                own.append(member.trees.log_proba(seen.values))
+            if logs is not None:
+                own.append(logs[number])
+            yield np.stack(own)
 
     def each(self, seen: Seen) -> Iterator[np.ndarray]:
         """s_j of each member: (m, classes)."""

@@ -13,6 +13,9 @@ import scipy.sparse as sp
 import torch
 
 from pinvgcn.errors import ParameterError
+from pinvgcn.experts import Forest
+from pinvgcn.features.averages import Averages
+from pinvgcn.group import Group
 from pinvgcn.inputs import InputScaling
 from pinvgcn.members import Ensemble, Member
 from pinvgcn.model_shapes import check_shapes
@@ -23,26 +26,18 @@ from pinvgcn.outcome import Outcome
 from pinvgcn.ranks import Ranks
 from pinvgcn.sets import PredictionSets
 from pinvgcn.spectra import Spectrum
-from pinvgcn.trees import Trees
 from pinvgcn.walks import Walk
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
-BY_NODE = {  # arrays with a row for each node, and their axis of nodes
+BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these
     "spectrum.basis": 0,
     "transduction_proba": 0,
-    "node_proba": 0,
-    "cloud": 0,
+    "transduction": 0,
     "features": 0,
     "sets.above": 0,
-    "sets.node_proba": 1,
-}
-OLDER = {  # what models were before formats that have these parameters
-    "geometry": False,
-    "members": 1,
-    "neighbours": None,
-    "priors": None,
-    "trees": 0,
-    "binning": "width",
+    "sets.sums": 0,
+    **dict.fromkeys(("around.keys", "around.counts", "around.sums"), 0),
+    **dict.fromkeys(("shapes.keys", "shapes.first", "shapes.second", "shapes.height"), 0),
 }
 
 
@@ -51,7 +46,11 @@ def model_state(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """All that ``restore_model`` needs, and what is told ``about`` the model: a description for JSON, and
     arrays."""
-    spectrum, arrays = model.spectrum_.state()
+    cloud = model._nodes if isinstance(model._nodes, CloudNodes) else None
+    points = None  # at which a spectrum is evaluated anew
+    if cloud is not None:
+        points = model.spectrum_.n_nodes if cloud.graph is None else cloud.graph.n_total
+    spectrum, arrays = model.spectrum_.state(without=points)
     arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
     for number, member in enumerate(model._ensemble.members):
         for depth, (layer, conv) in enumerate(zip(member.layers, member.network.layers, strict=True)):
@@ -65,22 +64,27 @@ def model_state(
     arrays |= {
         "shift": model._scaling.shift,
         "scale": model._scaling.scale,
-        "transduction_proba": model.transduction_proba_,
         "loss_curve": np.array(model.loss_curve_),
         "priors": model.priors_,
         "opinions": model._ensemble.weights,
     }
+    if cloud is None:
+        arrays["transduction_proba"] = model.transduction_proba_
+    else:  # of a large scan the classes alone
+        arrays["transduction"] = np.searchsorted(model.classes_, model.transduction_)
     ranks, outcome = model._scaling.ranks, model._outcome
     if ranks is not None:
         arrays |= {"ranks.knots": ranks.knots, "ranks.scores": ranks.scores}
     if outcome.factors is not None:
         arrays["factors"] = outcome.factors
-    if outcome.neighbours is not None:
-        arrays["node_proba"] = outcome.node_proba
-    if isinstance(model._nodes, CloudNodes) and model._nodes.is_local(outcome.neighbours):
-        arrays["cloud"] = model._nodes.points
+    if outcome.around is not None:
+        arrays |= {f"around.{name}": array for name, array in outcome.around.state().items()}
+    if cloud is not None and cloud.pyramid is not None:
+        arrays |= cloud.pyramid.state()
     if model._sets is not None:
         arrays |= model._sets.state()
+        if model._sets.around is not None:  # the same points in the same cells
+            arrays["sets.sums"] = model._sets.around.sums
     if model._ensemble.walk is not None:
         arrays |= model._ensemble.walk.state()
     parameters = model.get_params(deep=False)
@@ -103,6 +107,7 @@ def model_state(
         "n_features_in": getattr(model, "n_features_in_", None),
         "n_extra": model._scaling.n_extra,
         "neighbours": outcome.neighbours,
+        "averaged_over": outcome.cell,
         "sigma": getattr(model, "sigma_", None),
         "timings": model.timings_,
         "about": _as_about(about),
@@ -112,7 +117,7 @@ def model_state(
 
 def saved_parameters(description: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments of a saved model."""
-    parameters = OLDER | description["parameters"]
+    parameters = dict(description["parameters"])
     for name in BY_CLASS:
         if isinstance(parameters[name], list):
             parameters[name] = dict(parameters[name])
@@ -130,28 +135,32 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     model._nodes = nodes_from_state(nodes["kind"], nodes, arrays)
     ranks = Ranks(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
     model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], ranks)
+    around = each = None
+    if description["neighbours"] is not None:
+        kept = {name: arrays[f"around.{name}"] for name in ("keys", "counts", "sums")}
+        around = Averages.from_state(description["averaged_over"], kept)
+        if "sets.sums" in arrays:
+            each = Averages.from_state(description["averaged_over"], {**kept, "sums": arrays["sets.sums"]})
     model._outcome = Outcome(
-        description.get("neighbours"),
-        None if description.get("neighbours") is None else arrays["node_proba"],
-        arrays.get("factors"),
+        description["neighbours"], description["averaged_over"], around, arrays.get("factors")
     )
-    model._sets = PredictionSets.from_state(arrays)
-    if "priors" in arrays:
-        model.priors_ = arrays["priors"]
+    model._sets = PredictionSets.from_state(arrays, each)
+    model.priors_ = arrays["priors"]
     if description["columns"]:
         model.feature_names_in_ = np.array(description["columns"], dtype=object)
     if description["n_features_in"] is not None:
         model.n_features_in_ = description["n_features_in"]
     members = [
         _restore_member(model, description["depth"], arrays, _of_member(number))
-        for number in range(description.get("members", 1))
+        for number in range(description["members"])
     ]
-    # until format 3, a temperature by which scores are divided
-    weights = arrays.get("opinions", np.array([1 / description.get("temperature", 1.0)]))
-    model._ensemble = Ensemble(members, Walk.from_state(arrays), weights)
+    model._ensemble = Ensemble(members, Walk.from_state(arrays), arrays["opinions"])
     model.network_ = members[0].network
-    model.transduction_proba_ = arrays["transduction_proba"]
-    model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
+    if "transduction" in arrays:
+        model.transduction_ = model.classes_[arrays["transduction"]]
+    else:
+        model.transduction_proba_ = arrays["transduction_proba"]
+        model.transduction_ = model.classes_[model.transduction_proba_.argmax(axis=1)]
     model.loss_curve_ = members[0].losses
     model.n_iter_ = len(model.loss_curve_)
     model.timings_ = description["timings"]
@@ -160,8 +169,22 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
         model.sigma_ = description["sigma"]
 
 
+def narrowed(arrays: dict[str, np.ndarray], group: Group) -> dict[str, np.ndarray]:
+    """The whole numbers of nodes and cells in as few bits as those of all processes need."""
+    return {name: _fewest_bits(a, group) if name in BY_NODE else a for name, a in arrays.items()}
+
+
+def _fewest_bits(array: np.ndarray, group: Group) -> np.ndarray:
+    if array.dtype.kind != "i":
+        return array
+    least, most = group.smallest(int(array.min(initial=0))), group.largest(int(array.max(initial=0)))
+    # of a type that has negative numbers where there are some
+    widest = max(int(most), -1 - int(least))
+    return array.astype(np.min_scalar_type(-1 - widest if least < 0 else widest))
+
+
 def _of_member(number: int) -> str:
-    """What the names of a member's arrays begin with; the first has the names of format 2."""
+    """What the names of a member's arrays begin with; the first has none."""
     return f"member{number}." if number else ""
 
 
@@ -189,7 +212,7 @@ def _restore_member(model: Any, depth: int, arrays: dict[str, np.ndarray], prefi
     losses = [] if prefix else arrays["loss_curve"].tolist()  # the first one's are kept
     before = f"{prefix}trees."
     grown = {name.removeprefix(before): a for name, a in arrays.items() if name.startswith(before)}
-    trees = Trees.from_state(grown, weights[0].shape[1]) if grown else None
+    trees = Forest.from_state(grown, weights[0].shape[1]) if grown else None
     return Member(network, layers, losses, trees)
 
 

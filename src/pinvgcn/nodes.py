@@ -17,16 +17,22 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
-from pinvgcn.features import geometry_names, local_geometry
-from pinvgcn.features.spread import geometry_over_ranks
+from pinvgcn.features.cell_size import cell_of
+from pinvgcn.features.exchange import pyramid_of_all
+from pinvgcn.features.geometry import lattice_for
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.pyramid import LocalShapes, Pyramid
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
+from pinvgcn.pool import in_pool
 from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
-SCAN = 2_000  # points in space, from which on neighbourhoods of up to 300 are local
+SCAN = 2_000  # points in space, from which on what surrounds a point is local
+OTHER_UNIT = 8  # times closer or wider: of cells, which are powers of two, so that ten times is always said
 ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not below itself
+REACH = 6.0  # σ, beyond which nothing is joined
 FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
 
 
@@ -41,7 +47,7 @@ class Nodes(ABC):
     @abstractmethod
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         """Basis values (m, k + r) and features (m, N₀) of the rows of X, points ``among`` those of training
-        or their "own": that is where neighbourhoods are taken."""
+        or their "own": what surrounds a point is taken there."""
 
     def state(self) -> dict[str, Any]:
         """What JSON keeps of it, for ``place``."""
@@ -52,6 +58,7 @@ class CloudNodes(Nodes):
     """Points joined by Gaussian weights; their features are coordinates and, of a scan, local shapes."""
 
     kind = "gaussian"
+    pyramid: Pyramid | None  # the sums of this rank's points; None without local shapes
 
     def __init__(
         self,
@@ -67,23 +74,38 @@ class CloudNodes(Nodes):
         self.graph = GaussianGraph(points, sigma, loops=loops, process_group=group)
         self.points = points
         self.coordinates = points.shape[1]
-        self.geometry = _with_geometry(geometry if shapes is None else True, points, self.graph.n_total)
+        self.pyramid, self.features = None, points
         if shapes is not None:
-            self.features = np.hstack([points, _given_shapes(shapes, len(points), group)])
-        elif self.geometry and not group.alone:
-            self.features = np.hstack([points, geometry_over_ranks(points, group=group)])
-        else:
-            self.features = self._features(points, points)
+            given = _given_shapes(shapes, len(points), group)
+            with together(group):
+                self.pyramid = Pyramid.of(points, shapes.lattice)
+        elif _with_geometry(geometry, points, self.graph.n_total):
+            lattice = lattice_for(points, group=group)
+            with together(group):
+                self.pyramid = Pyramid.of(points, lattice)
+            given = pyramid_of_all(self.pyramid, points, group).shapes(points)
+        if self.pyramid is not None:
+            near = gathered(points, self.graph.sigma, group)
+            if near is not points:
+                self.graph = GaussianGraph(near, sigma, loops=loops, process_group=group)
+            self.features = np.hstack([near, given])
+
+    @property
+    def geometry(self) -> bool:
+        """Whether the points have local shapes."""
+        return self.pyramid is not None
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The cells by which shapes are measured, in training and ever after."""
+        return None if self.pyramid is None else self.pyramid.lattice
 
     def with_sigma(self, sigma: float) -> CloudNodes:
         """The same points, joined over another distance."""
         assert isinstance(self.graph, GaussianGraph)
         other = copy.copy(self)
-        other.graph = GaussianGraph(self.points, sigma, loops=self.graph.loops)
+        other.graph = GaussianGraph(self.graph.points, sigma, loops=self.graph.loops)
         return other
-
-    def _features(self, points: np.ndarray, cloud: np.ndarray) -> np.ndarray:
-        return np.hstack([points, local_geometry(points, cloud)]) if self.geometry else points
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         points = as_points(X, "X")
@@ -96,14 +118,62 @@ class CloudNodes(Nodes):
                 ExtrapolationWarning,
                 stacklevel=5,  # the caller of predict
             )
-        return Basis(V), self._features(points, points if among == "own" else self.points)
+        return Basis(V), self.features_of(points, among=among)
+
+    def features_of(self, points: np.ndarray, *, among: str) -> np.ndarray:
+        """Coordinates and local shapes within the cloud of training, or within the points' own: (m, N₀)."""
+        if self.pyramid is None:
+            return points
+        if among == "training":
+            return np.hstack([points, self.pyramid.shapes(points)])
+        said = self.other_unit(points)
+        if said is not None:
+            # the caller of predict
+            warnings.warn(f"{said[0].upper()}{said[1:]}.", ExtrapolationWarning, stacklevel=6)
+        return np.hstack([points, Pyramid.of(points, self.pyramid.lattice).shapes(points)])
+
+    def other_unit(self, points: np.ndarray) -> str | None:
+        """What to say where the points of another scan are far closer or wider apart than those of training:
+        most often it is in another unit. None where they are not."""
+        if self.pyramid is None or len(points) < SCAN:
+            return None
+        ratio = cell_of(points) / (2 * self.pyramid.lattice.cell)
+        if 1 / OTHER_UNIT < ratio < OTHER_UNIT:
+            return None
+        apart = f"{ratio:g} times wider" if ratio > 1 else f"{1 / ratio:g} times closer"
+        return (
+            f"the points lie about {apart} apart than those of training: is the scan in another unit? Local "
+            "shapes are measured at the scale of training"
+        )
 
     def state(self) -> dict[str, Any]:
-        return {"geometry": self.geometry}
+        lattice = self.lattice
+        return {} if lattice is None else {"cell": lattice.cell, "levels": lattice.levels}
 
     def is_local(self, neighbours: int | None) -> bool:
-        """Whether new points have neighbours in the cloud that count."""
+        """Whether what is around new points in the cloud counts."""
         return self.geometry or neighbours is not None
+
+
+def gathered(points: np.ndarray, sigma: float, group: Group) -> np.ndarray:
+    """The points of a scan as its graph and its networks have them: strays are moved to the border.
+
+    A point that nothing joins to the others would be a component of its own, for which all pairs of points
+    would have to be looked at; and it would press the coordinates of all others together. Strays are farther
+    from the middle than 99 of 100 points by more than 6 σ, where weights are below 10⁻¹⁵. Local shapes and
+    averages have them where they are.
+    """
+    start, total = group.offset(len(points))
+    pool = group.rows(points[in_pool(start, len(points), total)])
+    middle = np.median(pool, axis=0)
+    border = float(np.quantile(np.linalg.norm(pool - middle, axis=1), 0.99))
+    away = np.linalg.norm(points - middle, axis=1)
+    stray = away > border + REACH * sigma
+    if not group.sum(int(stray.sum())):
+        return points
+    near = points.copy()
+    near[stray] = middle + (points[stray] - middle) * (border / away[stray])[:, None]
+    return near
 
 
 def _with_geometry(geometry: bool | str, points: np.ndarray, total: int) -> bool:
@@ -122,7 +192,7 @@ def _with_geometry(geometry: bool | str, points: np.ndarray, total: int) -> bool
 def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
     """How many points with basis values V (m, k + r) lie outside: away from the cloud eigenvectors first grow
     beyond what they are in it, and then die out with √degree, of which the null vectors are made."""
-    k = spectrum.null_vectors.shape[1]
+    k = spectrum.components
     grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
     lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest / FAR
     return int((grown | lost).sum())
@@ -131,7 +201,7 @@ def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
 def outside(V: np.ndarray, spectrum: Spectrum) -> np.ndarray:
     """Which points with basis values V (m, k + r) the training cloud does not support: their degree is below
     the smallest there, or an eigenvector is far beyond what it is there. A mask (m,)."""
-    k = spectrum.null_vectors.shape[1]
+    k = spectrum.components
     grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
     lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest * (1 - ROUNDING)
     mask: np.ndarray = grown | lost
@@ -142,7 +212,7 @@ class PlacedNodes(CloudNodes):
     """Points whose basis values and local shapes are known: ``place`` computes nothing."""
 
     def __init__(self, nodes: CloudNodes, V: np.ndarray, shapes: np.ndarray | None) -> None:
-        self.graph, self.points, self.geometry = None, nodes.points, nodes.geometry
+        self.graph, self.points, self.pyramid = None, nodes.points, nodes.pyramid
         self.V, self.shapes = V, shapes
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
@@ -151,10 +221,14 @@ class PlacedNodes(CloudNodes):
 
 def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:
     """Local shapes that were computed elsewhere, one row a point."""
-    given = as_shared_matrix(shapes, "shapes", group)
+    if not isinstance(shapes, LocalShapes):
+        raise ParameterError(
+            f"shapes must be LocalShapes, which know their cells. Got {type(shapes).__name__} instead."
+        )
+    given = as_shared_matrix(shapes.values, "shapes", group)
     with together(group):
         check_rows(given, n, "shapes", "rows of X")
-    names = geometry_names()
+    names = shapes.lattice.names
     if given.shape[1] != len(names):
         raise DataError(
             f"shapes must have the {len(names)} columns of local_geometry. Got {given.shape[1]} instead."
@@ -275,8 +349,11 @@ def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndar
     nodes: Nodes
     if kind == CloudNodes.kind:
         cloud = CloudNodes.__new__(CloudNodes)
-        cloud.geometry = state.get("geometry", False)  # format 2 has none
-        cloud.points = arrays.get("cloud", np.empty((0, 3)))
+        cloud.points = np.empty((0, 3))
+        cloud.pyramid = None
+        if "cell" in state:
+            lattice = Lattice(state["cell"], state["levels"])
+            cloud.pyramid = Pyramid.from_state(lattice, arrays)
         nodes = cloud
     elif kind == TableNodes.kind:
         table = TableNodes.__new__(TableNodes)

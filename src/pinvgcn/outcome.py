@@ -1,8 +1,9 @@
-"""From a network's scores to probabilities: averaged over neighbours, true to how frequent classes are."""
+"""From scores to probabilities: averaged over what is around, true to how frequent classes are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,29 @@ from scipy.special import softmax
 
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import ParameterError
-from pinvgcn.features import local_average
-from pinvgcn.features.spread import average_over_ranks
+from pinvgcn.features.averages import Averages
+from pinvgcn.features.cell_size import cell_size
+from pinvgcn.features.exchange import averages_of_all
+from pinvgcn.group import together
 from pinvgcn.nodes import CloudNodes, GraphNodes, Nodes
 from pinvgcn.priors import corrected, estimated_shares
 from pinvgcn.row_labels import RowLabels
 
-NEIGHBOURS = 10  # the smallest neighbourhood of local_geometry
+NEIGHBOURS = 10  # points that an average counts for, beside the point itself
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """p ↦ f ∘ q, normalised, with q = (p + k p̄)/(k + 1), p̄ the mean of p over the k nearest points.
+    """p ↦ f ∘ q, normalised, with q = (p + k p̄)/(k + 1), p̄ the mean of p over the cells around a point.
 
-    A point counts once for itself and once as its own neighbour if it is in the cloud, so that a point of
-    training seen again has the probabilities that it had (docs/maths.md, 9).
+    p̄ is as smooth as a mean over about k nearest points. A point counts once for itself and once among those
+    around it if it is in the cloud, so that a point of training seen again has the probabilities that it had
+    (docs/maths.md, 9).
     """
 
     neighbours: int | None  # k; None where nothing is averaged
-    node_proba: np.ndarray | None  # (n, classes), p at the points of training
+    cell: float | None  # the side of the finest cells
+    around: Averages | None  # of p at this rank's points of training
     factors: np.ndarray | None  # f: (classes,); None where nothing is corrected
 
     @classmethod
@@ -44,8 +49,9 @@ class Outcome:
         """From the scores (n, classes) of this rank's training rows; the outcome, and their probabilities."""
         k = as_neighbours(neighbours, nodes)
         P = softmax(scores, axis=1)
-        plain = cls(k, None if k is None else P, None)
-        Q = plain.among_all(P, nodes)
+        plain = cls(k, averaging_cell(neighbours, k, nodes), None, None)
+        Q, around = plain.among_all(P, nodes)
+        plain = replace(plain, around=around)
         trained = labels.shares
         if priors is None or (isinstance(priors, str) and priors == "auto" and not is_scan(nodes)):
             return plain, Q
@@ -55,37 +61,48 @@ class Outcome:
             shares = estimated_shares(Q, trained, here.rows, here.codes, group=nodes.graph.group)
         else:
             shares = known_shares(priors, labels.classes)
-        outcome = cls(k, plain.node_proba, shares / trained)
+        outcome = replace(plain, factors=shares / trained)
         return outcome, outcome.weighed(Q)
 
-    def __call__(self, scores: np.ndarray, points: np.ndarray | None, cloud: np.ndarray | None) -> np.ndarray:
-        """Probabilities at ``points`` with these scores; their neighbours are in the cloud of training, or
-        among themselves without one."""
+    def __call__(self, scores: np.ndarray, points: np.ndarray | None, among: str) -> np.ndarray:
+        """Probabilities at ``points`` with these scores; around them are those of "training", or their
+        "own"."""
         P = softmax(scores, axis=1)
-        return self.weighed(P if points is None else self.averaged(P, points, cloud))
+        return self.weighed(P if points is None else self.averaged(P, points, self.around, among))
 
-    def averaged(self, P: np.ndarray, points: np.ndarray, cloud: np.ndarray | None) -> np.ndarray:
-        """q"""
+    def averaged(
+        self,
+        P: np.ndarray,
+        points: np.ndarray,
+        around: Averages | None,
+        among: str = "own",
+        *,
+        heard: Callable[[int], None] = lambda count: None,
+    ) -> np.ndarray:
+        """q, with the means of ``around``, or of the points' "own" P: (m, …), whatever the columns are.
+
+        ``heard`` is told how many points are done.
+        """
         k = self.neighbours
         if k is None:
             return P
-        there = P if cloud is None else self.node_proba
-        around = local_average(points, there, cloud=cloud, neighbours=k)
-        q: np.ndarray = (P + k * around) / (k + 1)
+        assert self.cell is not None
+        if among == "own":
+            around = Averages.of(points, P, self.cell)
+        assert around is not None
+        q: np.ndarray = (P + k * around.at(points, P, heard=heard)) / (k + 1)
         return q
 
-    def among_all(self, P: np.ndarray, nodes: Nodes) -> np.ndarray:
-        """q at the points of training, of which this rank has some: (n, …), whatever the columns are."""
-        k = self.neighbours
-        if k is None or not isinstance(nodes, CloudNodes):
-            return P
+    def among_all(self, P: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, Averages | None]:
+        """q at the points of training, of which this rank has some, and the sums of these."""
+        if self.neighbours is None or not isinstance(nodes, CloudNodes):
+            return P, None
         assert nodes.graph is not None
-        if nodes.graph.group.alone:
-            around = local_average(nodes.points, P, cloud=nodes.points, neighbours=k)
-        else:
-            around = average_over_ranks(nodes.points, P, neighbours=k, group=nodes.graph.group)
-        q: np.ndarray = (P + k * around) / (k + 1)
-        return q
+        assert self.cell is not None
+        group = nodes.graph.group
+        with together(group):
+            own = Averages.of(nodes.points, P, self.cell)
+        return self.averaged(P, nodes.points, averages_of_all(own, nodes.points, group), "training"), own
 
     def weighed(self, q: np.ndarray) -> np.ndarray:
         """f ∘ q, normalised"""
@@ -113,7 +130,24 @@ def as_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
             "neighbours must be 'auto' or None for given graphs, which have neither points nor a table. "
             f"Got {neighbours!r} instead."
         )
+    if isinstance(nodes, CloudNodes) and nodes.coordinates > 3:
+        raise ParameterError(
+            f"neighbours must be 'auto' or None for points of more than three coordinates. Got {k} instead."
+        )
     return k if isinstance(nodes, CloudNodes) else None  # of a table: see ``walks``
+
+
+def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None:
+    """The side of the finest cells that are averaged over: half of that at which the median point has 0.8 k
+    points around it, which of scans is known."""
+    if k is None:
+        return None
+    assert isinstance(nodes, CloudNodes)
+    if isinstance(neighbours, str) and nodes.lattice is not None:
+        return nodes.lattice.cell
+    assert nodes.graph is not None
+    group, points = nodes.graph.group, nodes.points
+    return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
 
 
 def check_priors(priors: Any) -> None:

@@ -136,5 +136,5 @@ def _keys(nodes: Nodes, extra: np.ndarray | None) -> np.ndarray:
 
 def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:
     """The first eigenvectors, (m, 3) or fewer: close where nodes are closely joined."""
-    first = np.eye(basis.width)[:, spectrum.null_vectors.shape[1] :][:, :3]
+    first = np.eye(basis.width)[:, spectrum.components :][:, :3]
     return basis @ first if spectrum.rank else None

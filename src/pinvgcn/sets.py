@@ -13,14 +13,14 @@ from scipy.special import softmax
 
 from pinvgcn.checks import check_fraction
 from pinvgcn.errors import LabelError
-from pinvgcn.features import local_average
+from pinvgcn.features.averages import Averages
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nodes import Nodes
 from pinvgcn.outcome import Outcome
 from pinvgcn.row_labels import RowLabels
 
 SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
-ARRAYS = ("odds", "codes", "members", "above", "node_proba")  # the fields, in a file after "sets."
+ARRAYS = ("odds", "codes", "members", "above")  # the fields, in a file after "sets."
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PredictionSets:
     codes: np.ndarray  # (t,) y_t
     members: np.ndarray  # (t,) j_t
     above: np.ndarray  # (n, classes), how many labels of the class have larger odds, at the rows of training
-    node_proba: np.ndarray | None  # (members, n, classes), what is averaged over neighbours
+    around: Averages | None = None  # of the members' probabilities side by side, at this rank's points
 
     @classmethod
     def of(
@@ -56,9 +56,8 @@ class PredictionSets:
         if not some:
             return None
         P = np.stack([softmax(s, axis=1) for s in scores])
-        each = np.concatenate(list(P), axis=1)  # all in one search for neighbours
-        each = np.stack(np.split(outcome.among_all(each, nodes), len(P), axis=1))
-        each = np.stack([outcome.weighed(Q) for Q in each])
+        flat, around = outcome.among_all(np.concatenate(list(P), axis=1), nodes)
+        each = np.stack([outcome.weighed(Q) for Q in np.split(flat, len(P), axis=1)])
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
@@ -71,20 +70,18 @@ class PredictionSets:
             codes,
             members,
             np.empty((0, 0), dtype=np.int32),
-            None if outcome.neighbours is None else P,
+            around,
         )
         return replace(plain, above=plain.count(each))
 
     def at(
-        self,
-        scores: Sequence[np.ndarray],
-        outcome: Outcome,
-        points: np.ndarray | None,
-        cloud: np.ndarray | None,
+        self, scores: Sequence[np.ndarray], outcome: Outcome, points: np.ndarray | None, among: str
     ) -> np.ndarray:
-        """``above`` at rows with these scores of each member; neighbours as in ``Outcome``: (m, classes)."""
-        P = np.stack([softmax(s, axis=1) for s in scores])
-        return self.count(_final(P, P if cloud is None else self.node_proba, outcome, points, cloud))
+        """``above`` at rows with these scores of each member; averages as in ``Outcome``: (m, classes)."""
+        flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
+        if points is not None:
+            flat = outcome.averaged(flat, points, self.around, among)
+        return self.count(np.stack([outcome.weighed(Q) for Q in np.split(flat, len(scores), axis=1)]))
 
     def from_averages(self, flat: np.ndarray, outcome: Outcome) -> np.ndarray:
         """``above`` from members' probabilities side by side (m, members · classes), averaged already."""
@@ -108,15 +105,16 @@ class PredictionSets:
 
     def state(self) -> dict[str, np.ndarray]:
         """As arrays for a file."""
-        mine = {name: getattr(self, name) for name in ARRAYS}
-        return {f"sets.{name}": array for name, array in mine.items() if array is not None}
+        return {f"sets.{name}": getattr(self, name) for name in ARRAYS}
 
     @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray]) -> PredictionSets | None:
+    def from_state(cls, arrays: dict[str, np.ndarray], around: Averages | None) -> PredictionSets | None:
         """What ``state`` gave; None where a file has no sets."""
         if "sets.odds" not in arrays:
             return None
-        return cls(*(arrays.get(f"sets.{name}") for name in ARRAYS))  # type: ignore[arg-type]
+        odds, *whole = (arrays[f"sets.{name}"] for name in ARRAYS)
+        codes, members, above = (array.astype(np.int64) for array in whole)
+        return cls(odds, codes, members, above, around)
 
 
 def places_among(counts: np.ndarray, coverage: float, classes: np.ndarray) -> np.ndarray:
@@ -151,23 +149,6 @@ def _odds(P: np.ndarray) -> np.ndarray:
     others = np.zeros_like(P)
     others[..., 1:] = np.cumsum(P[..., :-1], axis=-1)
     others[..., :-1] += np.cumsum(P[..., :0:-1], axis=-1)[..., ::-1]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         odds: np.ndarray = P / others
     return odds
-
-
-def _final(
-    P: np.ndarray,
-    there: np.ndarray | None,
-    outcome: Outcome,
-    points: np.ndarray | None,
-    cloud: np.ndarray | None,
-) -> np.ndarray:
-    """Each member's probabilities as ``Outcome`` makes the joint ones, all in one search for neighbours."""
-    k = outcome.neighbours
-    if points is not None and k is not None:
-        assert there is not None
-        flat = np.concatenate(list(there), axis=1)  # (n, members · classes)
-        around = local_average(points, flat, cloud=cloud, neighbours=k)
-        P = (P + k * np.stack(np.split(around, len(P), axis=1))) / (k + 1)
-    return np.stack([outcome.weighed(Q) for Q in P])

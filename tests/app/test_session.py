@@ -78,8 +78,8 @@ def test_labels_spread_and_are_taken_back(watched: Watched, street: Any) -> None
     for code, name in enumerate(street.target_names):
         number = add(session, name)
         rows = np.flatnonzero(street.y == code)
-        session.label(rows[:: len(rows) // 6][:6], number)
-    count = 6 * len(street.target_names)
+        session.label(rows[:: len(rows) // 10][:10], number)
+    count = 10 * len(street.target_names)
     view = watched.until(
         lambda v: v.predicted is not None and set(v.predicted) == set(range(len(street.target_names)))
     )

@@ -67,7 +67,7 @@ def test_names_of_the_design(module: str, names: list[str]) -> None:
         (pinvgcn.GaussianGraph.spectrum, ["self", "rank"], ["solver"]),
         (pinvgcn.Hypergraph.spectrum, ["self", "rank"], ["solver"]),
         (pinvgcn.SparseGraph.spectrum, ["self", "rank"], ["solver"]),
-        (local_geometry, ["points", "cloud"], ["neighbours", "columns", "up"]),
+        (local_geometry, ["points", "cloud"], ["cell", "levels", "up"]),
     ],
 )
 def test_signatures_of_the_design(function: object, positional: list[str], keywords: list[str]) -> None:

@@ -107,7 +107,7 @@ def test_an_interrupt_leaves_nothing_behind(number, code, scan, tmp_path):
         _, err = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == code
+    assert process.returncode == code, err
     assert err.splitlines()[-1] == "pinvgcn: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]
 

@@ -18,6 +18,7 @@ from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.sight import look, votes
 from pinvgcn.experiments.task import Task
 from pinvgcn.features import local_geometry
+from pinvgcn.features.averages import Averages
 from pinvgcn.runs import SharedRows
 
 
@@ -33,43 +34,43 @@ def scan() -> Task:
 def test_the_rows_are_the_inputs_of_the_network(scan: Task) -> None:
     inputs = SharedRows(PinvGCNClassifier(), scan.X, features=scan.extra).prepared.inputs
     sight = look(scan)
-    assert sight.rows.shape == (2_100, 3 + 31 + 1)
+    assert sight.rows.shape == (2_100, 3 + 49 + 1)
     np.testing.assert_allclose(sight.rows, inputs / 10, rtol=1e-12)
     shapes = local_geometry(scan.X)
     np.testing.assert_allclose(sight.values, np.hstack([inputs[:, :3], shapes, scan.extra]), rtol=1e-12)
     assert set(sight.seconds) == {"features"}
 
 
-def test_probabilities_are_averaged_over_ten_neighbours_and_the_point_itself(scan: Task) -> None:
+def test_probabilities_are_averaged_as_those_of_the_classifier(scan: Task) -> None:
     P = np.random.default_rng(1).dirichlet(np.ones(5), size=scan.rows)
-    distance = np.linalg.norm(scan.X[:, None] - scan.X[None], axis=2)
-    nearest = np.argsort(distance, axis=1)[:, :10]  # itself among them
-    expected = (P + P[nearest].sum(axis=1)).argmax(axis=1)
+    cell = SharedRows(PinvGCNClassifier(), scan.X).prepared.nodes.lattice.cell
+    expected = (P + 10 * Averages.of(scan.X, P, cell).at(scan.X, P)).argmax(axis=1)
     classes = np.array([3, 5, 7, 8, 9])
-    assert np.mean(look(scan).most_probable(P, classes) == classes[expected]) > 0.999  # equal distances
+    np.testing.assert_array_equal(look(scan).most_probable(P, classes), classes[expected])
+    assert np.mean(expected == P.argmax(axis=1)) < 0.9
 
 
 def test_coordinates_alone_stay_as_they_are(scan: Task) -> None:
     sight = look(replace(scan, extra=None, surroundings=False))
     assert sight.rows is scan.X
     assert sight.values is scan.X
-    assert sight.neighbours is None
+    assert sight.outcome is None
     extra_alone = look(replace(scan, surroundings=False))
     assert extra_alone.rows.shape == (2_100, 4)
-    assert extra_alone.neighbours is None
+    assert extra_alone.outcome is None
 
 
 def test_a_small_cloud_has_no_local_shapes_for_anyone(scan: Task) -> None:
     small = replace(scan, X=scan.X[:500], y=scan.y[:500], extra=None)
     sight = look(small)
     assert sight.rows.shape == (500, 3)
-    assert sight.neighbours is None
+    assert sight.outcome is None
 
 
 def test_ours_sees_coordinates_alone_where_the_others_do(scan: Task) -> None:
     inputs = Pinv().prepare(replace(scan, extra=None, surroundings=False)).rows.prepared.inputs
     assert inputs.shape[1] == 3
-    assert Pinv().prepare(scan).rows.prepared.inputs.shape[1] == 35
+    assert Pinv().prepare(scan).rows.prepared.inputs.shape[1] == 53
 
 
 @pytest.mark.parametrize("name", RIVALS)

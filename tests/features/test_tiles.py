@@ -1,4 +1,4 @@
-"""Tiles against the whole cloud: the same neighbourhoods, whatever the cuts."""
+"""Tiles against the whole cloud: the same cells around every point, whatever the cuts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from pinvgcn.datasets import generate_street
-from pinvgcn.features import local_average, local_geometry
+from pinvgcn.features import local_geometry
 from pinvgcn.features import tiles as tiles_module
-from pinvgcn.features.averages import average_and_reach
+from pinvgcn.features.averages import Averages
+from pinvgcn.features.cell_size import cell_of
 from pinvgcn.features.cut import Cut, draw
-from pinvgcn.features.geometry import geometry_and_reach
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.features.tiles import Piece, Tiles
 
 
@@ -45,16 +47,7 @@ def tiles_of(points: np.ndarray, folder, size: int, columns: np.ndarray | None =
             rows = np.arange(start, min(start + 400, len(points)))
             yield Piece(rows, points[rows], beside[rows])
 
-    return Tiles.of(pieces, folder, columns=beside.shape[1], size=size)
-
-
-def shapes(queries, around):
-    return geometry_and_reach(queries, around.points)
-
-
-def means(queries, around):
-    found, reach = average_and_reach(queries, around.values, cloud=around.points, neighbours=10)
-    return found, np.column_stack([reach, np.zeros(len(reach))])
+    return Tiles.of(pieces(), folder, columns=beside.shape[1], size=size)
 
 
 def whole(tiles: Tiles, ask) -> np.ndarray:
@@ -64,35 +57,95 @@ def whole(tiles: Tiles, ask) -> np.ndarray:
     return np.concatenate([answers for _, answers in parts])[order]
 
 
+def few_at_a_time(monkeypatch) -> None:
+    """Tiles are read in small pieces, whose sums are added up."""
+    monkeypatch.setattr(tiles_module, "READ", 64)
+    monkeypatch.setattr(tiles_module, "TOGETHER", 150)
+
+
+@pytest.mark.parametrize("size", [150, 700, 10_000])
 @pytest.mark.parametrize("name", CLOUDS)
-def test_shapes_are_those_of_the_whole_cloud(name, tmp_path):
+def test_shapes_are_those_of_the_whole_cloud(name, size, tmp_path, monkeypatch):
+    """To the bit, in small tiles and in one."""
+    few_at_a_time(monkeypatch)
     points = CLOUDS[name]
-    tiles = tiles_of(points, tmp_path, 700)
-    found = whole(tiles, lambda tile: tiles.ask(shapes, tile, near=300))
-    expected = local_geometry(points)
-    scale = np.maximum(np.abs(expected), 1.0)
-    assert np.abs((found - expected) / scale).max() < 1e-12
+    tiles = tiles_of(points, tmp_path, size)
+    assert size < 10_000 or len(tiles) == 1
+    lattice = Lattice(cell_of(points) / 2)
+    found = whole(tiles, lambda tile: tiles.pyramid(tile, lattice).shapes(tiles.load(tile).points))
+    np.testing.assert_array_equal(found, local_geometry(points))
 
 
+@pytest.mark.parametrize("lattice", [Lattice(0.25, 3), Lattice(4.0, 2)], ids=str)
+def test_shapes_by_other_cells(lattice, tmp_path):
+    """Cells far smaller and larger than tiles."""
+    points = CLOUDS["street"]
+    tiles = tiles_of(points, tmp_path, 300)
+    found = whole(tiles, lambda tile: tiles.pyramid(tile, lattice).shapes(tiles.load(tile).points))
+    np.testing.assert_array_equal(found, Pyramid.of(points, lattice).shapes(points))
+
+
+@pytest.mark.parametrize("size", [150, 10_000])
 @pytest.mark.parametrize("name", CLOUDS)
-def test_averages_are_those_of_the_whole_cloud(name, tmp_path):
+def test_averages_are_those_of_the_whole_cloud(name, size, tmp_path, monkeypatch):
+    few_at_a_time(monkeypatch)
     points = CLOUDS[name]
     values = np.random.default_rng(1).random((len(points), 3))
-    tiles = tiles_of(points, tmp_path, 500)
+    tiles = tiles_of(points, tmp_path, size)
     for tile in range(len(tiles)):
         tiles.keep("values", tile, values[tiles.load(tile).index])
-    found = whole(tiles, lambda tile: tiles.ask(means, tile, near=10, kept="values"))
-    np.testing.assert_allclose(found, local_average(points, values, neighbours=10), rtol=0, atol=1e-14)
+    cell = cell_of(points)
+
+    def means(tile: int) -> np.ndarray:
+        return tiles.averages(tile, "values", cell).at(tiles.load(tile).points, tiles.kept("values", tile))
+
+    np.testing.assert_array_equal(whole(tiles, means), Averages.of(points, values, cell).at(points, values))
 
 
-def test_some_rows_of_a_tile(tmp_path):
-    points = CLOUDS["street"]
-    tiles = tiles_of(points, tmp_path, 700)
-    expected = local_geometry(points)
+@pytest.mark.parametrize("size", [200])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_the_cells_are_those_of_the_whole_cloud(name, size, tmp_path):
+    assert tiles_of(CLOUDS[name], tmp_path, size).cell_size() == cell_of(CLOUDS[name])
+
+
+def test_the_cells_of_more_points_than_are_asked(tmp_path):
+    points = np.round(generate_street(9_000, random_state=2).X, 2)
+    assert tiles_of(points, tmp_path, 1_000).cell_size() == cell_of(points)
+
+
+def test_points_on_the_border_of_the_margin(tmp_path):
+    """Steps of half a cell, and tiles that end on them: the margin is exactly wide enough."""
+    steps = np.arange(-8, 8) * 0.5
+    points = np.stack(np.meshgrid(steps, steps, [0.0, 3.5]), axis=-1).reshape(-1, 3)
+    # a few units of the lattice to both sides of the border
+    points = np.vstack(
+        [points, points + 2.0**-21, points - 2.0**-21, points + 2.0**-20, points - 3 * 2.0**-22]
+    )
+    tiles = tiles_of(points, tmp_path, 60)
+    lattice = Lattice(0.5, 2)
+    assert len(tiles) > 20
+    found = whole(tiles, lambda tile: tiles.pyramid(tile, lattice).shapes(tiles.load(tile).points))
+    np.testing.assert_array_equal(found, Pyramid.of(points, lattice).shapes(points))
+
+
+def test_what_lies_around_a_tile(tmp_path, monkeypatch):
+    """All points within the margin along x and y and no others, a few at a time, with what was kept."""
+    few_at_a_time(monkeypatch)
+    points = CLOUDS["strays"]
+    tiles = tiles_of(points, tmp_path, 300)
     for tile in range(len(tiles)):
-        rows = np.arange(3, tiles.counts[tile], 50)
-        found = tiles.ask(shapes, tile, near=300, rows=rows)
-        np.testing.assert_allclose(found, expected[tiles.load(tile).index[rows]], rtol=1e-11, atol=1e-12)
+        tiles.keep("place", tile, tiles.load(tile).index[:, None].astype(float))
+    for tile in range(len(tiles)):
+        own = tiles.load(tile).points[:, :2]
+        low, high = own.min(axis=0) - 5, own.max(axis=0) + 5
+        expected = ((points[:, :2] >= low) & (points[:, :2] <= high)).all(axis=1)
+        seen = []
+        for some, places in tiles.around(tile, 5, "place"):
+            assert len(some) < 150 + 64
+            np.testing.assert_array_equal(points[places[:, 0].astype(int)], some)
+            seen.append(places[:, 0])
+        assert sorted(np.concatenate(seen)) == np.flatnonzero(expected).tolist()
+        assert all(values is None for _, values in tiles.around(tile, 5))
 
 
 def test_tiles_hold_every_point_once_with_what_belongs_to_it(tmp_path):
@@ -108,24 +161,6 @@ def test_tiles_hold_every_point_once_with_what_belongs_to_it(tmp_path):
         assert (np.diff(piece.index) > 0).all()
     # a stray does not empty the other tiles, as it would on a grid
     assert 300 <= min(tiles.counts) <= max(tiles.counts) <= 800
-
-
-def test_where_little_fits_into_memory(tmp_path, monkeypatch):
-    """The neighbours of strays are far: what lies between need not be loaded at once."""
-    monkeypatch.setattr(tiles_module, "ROOM", 1_000)
-    monkeypatch.setattr(tiles_module, "CROWD", 1)
-    points = CLOUDS["strays"]
-    tiles = tiles_of(points, tmp_path, 700)
-    seen = []
-
-    def counted(queries, around):
-        seen.append(len(around.points))
-        return shapes(queries, around)
-
-    found = whole(tiles, lambda tile: tiles.ask(counted, tile, near=300))
-    expected = local_geometry(points)
-    assert (np.abs(found - expected) / np.maximum(np.abs(expected), 1.0)).max() < 1e-12
-    assert max(seen) <= 1_700
 
 
 class TestCut:

@@ -160,6 +160,25 @@ def test_an_extra_dimension_takes_the_type_of_what_replaces_it(tmp_path, ending)
     np.testing.assert_array_equal(np.array(after["normal"]), np.array(before["normal"]))
 
 
+@pytest.mark.parametrize("ending", ["las", "laz"])
+def test_what_points_have_is_known_before_they_are_written(tmp_path, ending):
+    """Without a second look at the source: the copy is that of a writer which nobody asked."""
+    path = tmp_path / f"a.{ending}"
+    write_las(path, 6, "1.4", 700)
+    source, classes = open_scan(path), (np.arange(700) % 256).astype(np.uint8)
+    expected = source.read().fields["classification"]
+    for asked in (False, True):
+        found = []
+        with source.writer(tmp_path / f"{asked}.{ending}", {"classification": np.uint8}) as writer:
+            for start in range(0, 700, 300):
+                some = classes[start : start + 300]
+                if asked:
+                    found.append(writer.present("classification", len(some)))
+                writer.write({"classification": some})
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+    assert (tmp_path / f"True.{ending}").read_bytes() == (tmp_path / f"False.{ending}").read_bytes()
+
+
 def test_one_element_of_several_is_replaced(tmp_path):
     path, out = tmp_path / "scan.las", tmp_path / "copy.las"
     before = write_las(path, 6, "1.4", extra=EXTRA)

@@ -36,7 +36,7 @@ def test_tiles_have_the_sets_of_the_whole(name, tmp_path):
         Piece(some, points[some], np.empty((len(some), 0)))
         for some in np.array_split(np.arange(len(rows)), 7)
     ]
-    tiles = Tiles.of(lambda: pieces, tmp_path, size=1_500)
+    tiles = Tiles.of(pieces, tmp_path, size=1_500)
     assert len(tiles) >= 4
     parts = list(answers(model, tiles, lambda *heard: None, coverage=COVERAGE))
     order = np.argsort(np.concatenate([part.index for part in parts]))
@@ -100,7 +100,7 @@ def test_a_part_is_fitted_and_all_points_have_the_sets_of_memory(tmp_path):
     stays = street.given != 7
     low, high = street.points[stays].min(axis=0), street.points[stays].max(axis=0)
     sets = result.model.predict_set(
-        street.points[stays] - np.round((low + high) / 2),
+        street.points[stays] - 1024 * np.round((low + high) / 2048),
         coverage=COVERAGE,
         features=street.intensity[stays, None],
         among="own",

@@ -14,6 +14,8 @@ from streets import CORNER, NOISE, QUICK, write_street
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import DataError, LabelError, ModelFileError, ParameterError, ScanFileError
 from pinvgcn.features import local_geometry
+from pinvgcn.features.geometry import lattice_for
+from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 from pinvgcn.scans.thinning import Drawn
 
@@ -55,11 +57,16 @@ def test_every_point_has_a_class_and_nothing_else_has_changed(street, whole):
     assert result.left_out == dict.fromkeys(["return_number", "number_of_returns"], "is the same everywhere")
 
 
+def origin_of(points: np.ndarray) -> np.ndarray:
+    """The multiple of 1,024 m nearest to the middle."""
+    return 1024 * np.round((points.min(axis=0) + points.max(axis=0)) / 2048)
+
+
 def test_it_is_what_the_classifier_says(street, whole):
     """The estimator on the same points: noise left out, metres from the middle, intensity beside."""
     stays = street.given != 7
     points = street.points[stays]
-    origin = np.round((points.min(axis=0) + points.max(axis=0)) / 2)
+    origin = origin_of(points)
     y = np.where(street.given == 1, -1, street.given)[stays]
     model = PinvGCNClassifier(**QUICK).fit(points - origin, y, features=street.intensity[stays, None])
     after = laspy.read(whole[1] / "out.las")
@@ -90,10 +97,9 @@ def test_a_large_scan_is_fitted_to_a_part_with_shapes_of_the_whole(street, tmp_p
     part = drawn(codes, 2_200)
     assert result.fitted == len(part)
     assert 2_100 < len(part) < 2_300
-    points = street.points - np.round(
-        (street.points[stays].min(axis=0) + street.points[stays].max(axis=0)) / 2
-    )
-    shapes = local_geometry(points[part], points[stays])
+    points = street.points - origin_of(street.points[stays])
+    lattice = lattice_for(points[stays])
+    shapes = LocalShapes(local_geometry(points[part], points[stays], cell=lattice.cell), lattice)
     y = np.where(street.given == 1, -1, street.given)
     extra = street.intensity[:, None]
     model = PinvGCNClassifier(**QUICK).fit(points[part], y[part], features=extra[part], shapes=shapes)
@@ -121,7 +127,7 @@ def test_relabel_and_another_field(street, whole, tmp_path):
 
 
 def test_feet_and_far_corners_change_nothing(street, whole, tmp_path):
-    feet = write_street(tmp_path / "feet.las", unit=0.3048, corner=CORNER * 3)
+    feet = write_street(tmp_path / "feet.las", unit=0.3048, corner=CORNER + 1024 * np.array([700, 40, 1]))
     run(feet, tmp_path / "out.las", metres=0.3048)
     first, second = laspy.read(whole[1] / "out.las"), laspy.read(tmp_path / "out.las")
     same = np.array(first.classification) == np.array(second.classification)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from oracles import eigenpairs, gaussian_adjacency, gaussian_kernel, normalised
 from pinvgcn import GaussianGraph, Hypergraph, Spectrum
 from pinvgcn.errors import DataError, PinvGCNWarning
+from pinvgcn.spectra import KernelExtension
 
 SIGMA, RANK = 6.0, 5
 POINTS = np.random.default_rng(0).normal(size=(500, 2))
@@ -62,6 +63,22 @@ def test_at_the_nodes_even_for_pairs_near_rounding(solver: str, sigma: float, lo
     assert spectrum.rank > 5
     np.testing.assert_allclose(spectrum.extend(points), spectrum.vectors, rtol=0, atol=1e-10)
     np.testing.assert_allclose(spectrum.extend(points[:9]), spectrum.vectors[:9], rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("sigma", [6.0, 60.0])
+@every_loop
+def test_one_product_is_the_same_as_two(sigma: float, loops: float) -> None:
+    """φᵀ(C T) for (φᵀC) T; with loops, of many pairs, some of them barely above rounding."""
+    rank = 60 if loops == 1 else 5  # without, so many pairs would be refined by other means
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PinvGCNWarning)
+        spectrum = GaussianGraph(POINTS, sigma, loops=loops).spectrum(rank, solver="taylor", tolerance=0.1)
+    extension = spectrum.extension
+    assert isinstance(extension, KernelExtension)
+    assert extension._turned is not None
+    two = extension.functions(NEW) @ extension.transform
+    off = np.abs(extension(NEW) - two).max(axis=0) / np.abs(two).max(axis=0)
+    assert off.max() < 1e-10
 
 
 @every_solver

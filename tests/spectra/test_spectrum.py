@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 from oracles import gaussian_adjacency, normalised
 from pinvgcn import GaussianGraph, Hypergraph, SparseGraph, Spectrum
 from pinvgcn.errors import DataError, GraphError, ModelFileError, PinvGCNError
+from pinvgcn.io.tensors import described, digest
 from pinvgcn.spectra.spectrum import orient
 
 
@@ -221,8 +222,8 @@ def test_arrays_that_are_missing(missing: str, tmp_path: Path) -> None:
     arrays = load_file(path)
     del arrays[missing]
     description, _ = spectrum.state()
-    header = json.dumps({"kind": "spectrum", "format": 2, **description})
-    save_file(arrays, path, metadata={"pinvgcn": header})
+    about = described("spectrum", description)
+    save_file(arrays, path, metadata={"pinvgcn": about, "sha256": digest(about, arrays)})
     assert missing.removeprefix("extension.") in refusal(path)
 
 

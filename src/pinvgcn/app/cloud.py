@@ -20,7 +20,6 @@ from pinvgcn.scans.columns import USEFUL, candidates, plain_name
 
 DRAWN = 250_000  # points in the browser at most
 NEIGHBOURS = 10
-PIECE = 20_000  # points between two signs of progress
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
 
 
@@ -79,12 +78,9 @@ def surroundings(cloud: Cloud, tell: Tell = lambda what, share: None) -> Surroun
     """What the head needs of the drawn points; shapes are those within the whole scan."""
     everything = cloud.points * cloud.metres
     here = everything[cloud.drawn]
-    shapes = []
-    step = max(PIECE, len(everything) // 40)  # each piece searches the whole scan anew
-    for start in range(0, len(here), step):
-        tell("Looking at the shape of each point's neighbourhood", 0.8 * start / len(here))
-        shapes.append(local_geometry(here[start : start + step], everything))
-    columns = np.hstack([np.concatenate(shapes), cloud.features()])
+    tell("Looking at the shape of what surrounds each point", 0.0)
+    shapes = local_geometry(here, everything)
+    columns = np.hstack([shapes, cloud.features()])
     scores = Ranks.of(columns)(columns)
     spread = scores.std(axis=0)
     varied = spread > 1e-9

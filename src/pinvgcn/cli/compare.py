@@ -63,7 +63,7 @@ def compare(
     extremely randomised trees, RBF support vectors, gradient boosting, label
     spreading and self-training. Points of a scan come with the local shapes
     that PinvGCN sees by default, and the probabilities of every method are
-    averaged over the same neighbours. Prints accuracy, macro F1, seconds and
+    averaged in the same way. Prints accuracy, macro F1, seconds and
     memory, and how PinvGCN compares with the best other method.
 
     Of a file, rows without a class are there to learn from; of each class

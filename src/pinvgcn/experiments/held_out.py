@@ -19,6 +19,7 @@ from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
+from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.runs import SharedRows, stopped_by_interrupts
 
 FOLDS = 3
@@ -107,7 +108,7 @@ def held_out(
     if not (parts >= 0).any():
         return []
     nodes: Any = model._nodes
-    shapes = nodes.features[:, 3:] if nodes.geometry else None
+    shapes = LocalShapes(nodes.features[:, 3:], nodes.lattice) if nodes.geometry else None
     X = nodes.features if columns is None else np.hstack([nodes.features, columns])
     m = int(codes.max()) + 1
     task = Task("scan", "Scan", "points", X, np.maximum(codes, 0), tuple(map(str, range(m))), per_class=1)

@@ -58,7 +58,7 @@ class PreparedPinv:
         return {
             "solver": str(spectrum.solver),
             "rank": int(spectrum.rank),
-            "components": int(spectrum.null_vectors.shape[1]),
+            "components": int(spectrum.components),
             "eigengap": round(float(spectrum.eigengap), 6),
         }
 

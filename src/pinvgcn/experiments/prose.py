@@ -38,14 +38,14 @@ at <em>every</em> point, so every point gets a class.</li>
 </ol>
 <p>Of the scan five such networks speak together, each of which has not seen a fifth of the labels and has
 decision trees beside it. How much networks and trees count is found at the labels that they have not seen.
-What they say of a point is averaged over its neighbours, as it is for the other methods of this page, and
+What they say of a point is averaged over what is around it, as it is for the other methods of this page, and
 corrected for how frequent the classes turn out to be.</p>
 <p class="soft">In the language of mathematics: the patterns are eigenvectors of the graph's normalised
 Laplacian, the eigenvalues λ measure their smoothness, and the network learns spectral filters that combine
 the Laplacian's pseudoinverse with a part for λ = 0 and a high-pass part.</p>""")
 
 RESULTS = Template("""<p>All methods saw the same labelled rows and the same features, and were scored on all
-the other rows; of the scan the probabilities of each were averaged over the same neighbours.
+the other rows; of the scan the probabilities of each were averaged in the same way over what is around.
 $runs <em>Accuracy</em> is the share of unlabelled rows that got their true class; <em>mean recall</em>
 is the share found of each class, averaged over the classes, so that rare ones count as much as common ones.
 The most accurate method of each table is set in bold, whichever it is.</p>""")

@@ -2,18 +2,17 @@
 
 ::
 
-    local_geometry(points, cloud=None)   (n, f): the shape of each point's neighbourhood at several scales
-    geometry_names()                     what its columns are called
-    local_average(points, values)        (n, c): the mean of values over the points nearest to each
+    local_geometry(points, cloud=None)   (n, f): the shape of what surrounds each point, at several scales
+    geometry_names(cell)                 what its columns are called
     ColumnRecipe.learn(frame)            which columns of a table are used, and as what
 
-``neighbours`` says who belongs to a neighbourhood, ``shapes`` what it looks like in space, ``columns`` what
-stands above and below, ``spread`` what ranks that share out a cloud ask each other for. ``table_columns``
-looks at tables, ``text_numbers`` and ``text_dates`` at their cells.
+``lattice`` has cells and positions as whole numbers, ``cell_size`` chooses how large cells are, ``pyramid``
+sums moments and makes shapes of them, ``averages`` sums values. ``exchange`` gives processes that share a
+cloud the cells of each other's points, ``tiles`` keeps a cloud on disk. ``table_columns`` looks at tables,
+``text_numbers`` and ``text_dates`` at their cells.
 """
 
-from pinvgcn.features.averages import local_average
 from pinvgcn.features.geometry import geometry_names, local_geometry
 from pinvgcn.features.table_columns import ColumnRecipe
 
-__all__ = ["ColumnRecipe", "geometry_names", "local_average", "local_geometry"]
+__all__ = ["ColumnRecipe", "geometry_names", "local_geometry"]

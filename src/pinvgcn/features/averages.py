@@ -1,69 +1,186 @@
-"""local_average: what is known of the points of a cloud, averaged over those nearest to a place."""
+"""Means over what lies around a point, by sums over the cells of a lattice.
+
+Each occupied cell holds the count of its points and the sums of their values. At a point the sums of the
+eight cells around it are blended trilinearly: of the finest cells first, and where these hold too few points,
+of cells twice and four times as large, until there are enough. So averages are narrow where a cloud is dense,
+as those over nearest neighbours are (`docs/maths.md`, 9.1). Values are probabilities; they are kept as whole
+numbers of 2⁻²⁴, so that sums do not depend on the order of points, nor on tiles or processes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pinvgcn.checks import as_matrix, as_points, check_count, check_rows
+from pinvgcn.checks import as_matrix, check_rows
+from pinvgcn.compiled import compiled
 from pinvgcn.errors import DataError
-from pinvgcn.features.neighbours import Places, distinct
-from pinvgcn.parallel import cores
+from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, share, tabulated
+from pinvgcn.parallel import ranges, share_out
 
-CHUNK = 2048  # points that a thread takes at a time
+ONE = 2.0**24
+LEVELS = 3  # sizes of cells
+ENOUGH = 3.0  # points, each counted by its share in the blend: about ten that matter
+CHUNK = 2_048  # points that a thread takes at a time
 
 
-def local_average(points: Any, values: Any, *, cloud: Any = None, neighbours: int = 10) -> np.ndarray:
-    """Σ_j w_j v_j / k over the k points of ``cloud`` nearest to each of ``points``: (n, c).
+def averaging_lattice(cell: float) -> Lattice:
+    """The cells that are averaged over, ``cell`` the side of the finest."""
+    return Lattice(cell, LEVELS)
 
-    ``values`` (m, c) belong to the points of the cloud, which are ``points`` themselves by default. Weights
-    are those of `local_geometry` (`docs/maths.md`, 7.1): points at the k-th distance share what the nearer
-    ones leave of k, so that no order of the points enters. A cloud of fewer than k points is averaged whole.
+
+@dataclass(frozen=True)
+class Averages:
+    """Counts and sums of values over the points of each occupied cell, the finest."""
+
+    lattice: Lattice
+    keys: np.ndarray  # (c, 3) int64
+    counts: np.ndarray  # (c,) int64
+    sums: np.ndarray  # (c, v) int64, of values times 2²⁴
+
+    @classmethod
+    def of(cls, points: Any, values: Any, cell: float) -> Averages:
+        """Of a cloud (n, ≤ 3) with values (n, v) from 0 to 1, over cells of side ``cell``."""
+        lattice = averaging_lattice(cell)
+        positions = lattice.positions(points)
+        known = as_matrix(values, "values", least=0)
+        check_rows(known, len(positions), "values", "points")
+        if len(known) and (known.min() < 0 or known.max() > 1):
+            raise DataError(f"values must be from 0 to 1. Got {known.min():g} to {known.max():g} instead.")
+        order = in_curve_order(positions, lattice.bits)
+        cell_at, keys = grouped(positions, order, lattice.bits)
+        whole = np.rint(known * ONE).astype(np.int64)
+        return cls(lattice, keys, *_added(whole, np.ones(len(whole), np.int64), cell_at, len(keys)))
+
+    @classmethod
+    def sum(cls, parts: Sequence[Averages]) -> Averages:
+        """Over all points of some clouds together."""
+        keys = np.concatenate([part.keys for part in parts])
+        cell_at, distinct = grouped(keys, in_curve_order(keys, 0), 0)
+        sums = np.concatenate([part.sums for part in parts])
+        counts = np.concatenate([part.counts for part in parts])
+        return cls(parts[0].lattice, distinct, *_added(sums, counts, cell_at, len(distinct)))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What a file keeps."""
+        return {"keys": self.keys, "counts": self.counts, "sums": self.sums}
+
+    @classmethod
+    def from_state(cls, cell: float, arrays: dict[str, np.ndarray]) -> Averages:
+        """What ``state`` gave, of one process or of several, whose cells are added up."""
+        keys, counts, sums = (arrays[name].astype(np.int64) for name in ("keys", "counts", "sums"))
+        return cls.sum([cls(averaging_lattice(cell), keys, counts, sums)])
+
+    def coarser(self) -> Averages:
+        """Over cells twice as large."""
+        parent, keys = grouped(self.keys, np.arange(len(self.keys)), 1)
+        return Averages(self.lattice, keys, *_added(self.sums, self.counts, parent, len(keys)))
+
+    @cached_property
+    def levels(self) -> list[Averages]:
+        """From the finest cells to the coarsest."""
+        found = [self]
+        for _ in range(1, self.lattice.levels):
+            found.append(found[-1].coarser())
+        return found
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """By which a cell is found."""
+        return tabulated(self.keys)
+
+    def at(
+        self, points: Any, otherwise: np.ndarray, *, heard: Callable[[int], None] = lambda count: None
+    ) -> np.ndarray:
+        """The means (m, v) around any points; where no point lies around, the values ``otherwise`` (m, v).
+
+        ``heard`` is told how many points are done.
+        """
+        positions = self.lattice.positions(points)
+        order = in_curve_order(positions, self.lattice.bits)
+        out = np.empty((len(positions), self.sums.shape[1]))
+        plain = np.ascontiguousarray(otherwise, dtype=np.float64)
+        levels = self.levels
+
+        def fill(some: slice) -> None:
+            rows = order[some]
+            mass, total = np.zeros(len(rows)), np.zeros((len(rows), out.shape[1]))
+            for level, cells in enumerate(levels):
+                _blended(
+                    positions, rows, self.lattice.bits + level, level + 1 == len(levels), cells.table,
+                    cells.keys, cells.counts, cells.sums, mass, total,
+                )  # fmt: skip
+            there = mass > 0
+            total[there] = np.minimum(total[there] / mass[there, None], 1)  # but for rounding
+            total[~there] = plain[rows[~there]]
+            out[rows] = total
+
+        parts = ranges(len(positions), CHUNK)
+        for part, _ in zip(parts, share_out(fill, parts), strict=True):
+            heard(part.stop)
+        return out
+
+
+@compiled
+def _added(sums, counts, cell, count):  # type: ignore[no-untyped-def]
+    """Rows that belong to the same cell, added up."""
+    number, total = np.zeros(count, np.int64), np.zeros((count, sums.shape[1]), np.int64)
+    for i in range(len(cell)):
+        j = cell[i]
+        number[j] += counts[i]
+        for k in range(sums.shape[1]):
+            total[j, k] += sums[i, k]
+    return number, total
+
+
+@compiled
+def _blended(positions, rows, bits, last, table, keys, counts, sums, mass, total):  # type: ignore[no-untyped-def]
+    """Fill up ``mass`` (m,) and ``total`` (m, v) at the positions of ``rows`` from one level of cells.
+
+    The last level counts for all that is missing, however few points it has.
     """
-    return average_and_reach(points, values, cloud=cloud, neighbours=neighbours)[0]
-
-
-def average_and_reach(
-    points: Any,
-    values: Any,
-    *,
-    cloud: Any = None,
-    neighbours: int = 10,
-    heard: Callable[[int], None] = lambda count: None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """`local_average` (n, c), and the distance (n,) to the k-th point, infinite where there are fewer;
-    ``heard`` is told how many points are done."""
-    k = check_count("neighbours", neighbours)
-    here = as_points(points, "points")
-    among = here if cloud is None else as_points(cloud, "cloud")
-    if here.shape[1] != among.shape[1]:
-        raise DataError(
-            f"points must have {among.shape[1]} coordinates as the cloud has. "
-            f"Got {here.shape[1]} columns instead."
-        )
-    known = as_matrix(values, "values")
-    check_rows(known, len(among), "values", "points of the cloud")
-    places, counts, inverse = distinct(among)
-    # equal points are one place, at which their values are averaged
-    at_places = np.stack([np.bincount(inverse, column) for column in known.T], axis=1) / counts[:, None]
-    near = Places(places, counts, (k,))
-    result = np.empty((len(here), known.shape[1]))
-    reach = np.full(len(here), np.inf)
-
-    def fill(start: int) -> None:
-        chunk = slice(start, start + CHUNK)
-        size, out = int(near.sizes[0]), result[chunk]
-        for rows, index, distance, r in near.nearest(here[chunk]):
-            w = near.weights(index, distance, r[:, 0], size) / size
-            out[rows] = np.einsum("mr,mrc->mc", w, at_places[index])
-            if size == k:
-                reach[start + rows] = r[:, 0]
-
-    with ThreadPoolExecutor(cores()) as threads:
-        starts = range(0, len(here), CHUNK)
-        for start, _ in zip(starts, threads.map(fill, starts), strict=True):  # raises what a thread raised
-            heard(min(start + CHUNK, len(here)))
-    return result, reach
+    half, size = 1 << (bits - 1), float(1 << bits)
+    cells = np.empty((8, 8), np.int32)  # of each corner of the present cell, those around it
+    known = np.zeros(8, np.bool_)
+    cx, cy, cz = 0, 0, 0
+    weights = np.empty(8)
+    for k in range(len(rows)):
+        missing = ENOUGH - mass[k]
+        if missing <= 0:
+            continue
+        i = rows[k]
+        x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
+        qx, qy, qz = x >> bits, y >> bits, z >> bits
+        if qx != cx or qy != cy or qz != cz:
+            known[:] = False
+            cx, cy, cz = qx, qy, qz
+        vx, vy, vz = (x + half) >> bits, (y + half) >> bits, (z + half) >> bits
+        corner = (vx - qx) + 2 * (vy - qy) + 4 * (vz - qz)
+        if not known[corner]:
+            known[corner] = True
+            for s in range(8):
+                cells[corner, s] = find(
+                    table, keys, vx - 1 + (s & 1), vy - 1 + ((s >> 1) & 1), vz - 1 + (s >> 2)
+                )
+        tx = (x + half - (vx << bits)) / size
+        ty = (y + half - (vy << bits)) / size
+        tz = (z + half - (vz << bits)) / size
+        n = 0.0
+        for s in range(8):
+            j = cells[corner, s]
+            weights[s] = 0.0
+            if j >= 0:
+                weights[s] = share(s, tx, ty, tz)
+                n += weights[s] * counts[j]
+        if n > 0:
+            used = missing if last else min(missing, n)
+            mass[k] += used
+            for s in range(8):
+                if weights[s] > 0:
+                    scale = weights[s] * used / (n * ONE)
+                    for c in range(total.shape[1]):
+                        total[k, c] += scale * sums[cells[corner, s], c]

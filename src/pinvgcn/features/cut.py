@@ -75,12 +75,15 @@ def draw(points: Iterable[np.ndarray], wanted: int) -> tuple[np.ndarray, int]:
     Every point draws a number, always the same one for its place in the order; the smallest numbers stay.
     """
     generator = np.random.default_rng(0)
-    sample, numbers, count = np.empty((0, 3)), np.empty(0), 0
+    sample, numbers, count, bound = np.empty((0, 3)), np.empty(0), 0, np.inf
     for some in points:
         count += len(some)
-        sample = np.concatenate([sample, some])
-        numbers = np.concatenate([numbers, generator.random(len(some))])
+        drawn = generator.random(len(some))
+        small = np.flatnonzero(drawn < bound)
+        sample = np.concatenate([sample, some[small]])
+        numbers = np.concatenate([numbers, drawn[small]])
         if len(sample) > wanted:
             stay = np.sort(np.argpartition(numbers, wanted)[:wanted])
             sample, numbers = sample[stay], numbers[stay]
+            bound = numbers.max()
     return sample, count

@@ -18,19 +18,11 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.cut import Cut
-from pinvgcn.features.tiles import SIZE, Piece, Tiles
+from pinvgcn.features.tiles import SIZE, Piece, Tiles, share_out
 from pinvgcn.group import Group
 from pinvgcn.io.unfinished import unfinished
 
 FILE = "tiles.json"  # there once all tiles are
-
-
-def share_out(weights: list[int], size: int) -> list[list[int]]:
-    """Numbers from 0 on in ``size`` consecutive parts of about equal weight: some may be empty."""
-    ends = np.cumsum(weights, dtype=float)
-    middles = (ends - np.array(weights) / 2) / max(ends[-1] if len(ends) else 0.0, 1.0)
-    owner = np.minimum((middles * size).astype(int), size - 1)
-    return [np.flatnonzero(owner == rank).tolist() for rank in range(size)]
 
 
 def shared_tiles(
@@ -47,10 +39,10 @@ def shared_tiles(
     token = group.values(secrets.token_hex(4))[0]  # of no other start of this job
     parts = [folder / f"part-{token}-{rank}" for rank in range(group.size)]
     parts[group.rank].mkdir()
-    own = Tiles(parts[group.rank], columns, size, [0] * cut.parts)
-    own.low, own.high = np.full((cut.parts, 3), np.inf), np.full((cut.parts, 3), -np.inf)
+    own = Tiles(parts[group.rank], columns, size)
+    own.begin(cut.parts)
     for piece in pieces:
-        own._add(piece, cut(piece.points[:, :2]))
+        own.add(own.records(piece), cut)
     counts = group.sum(np.array(own.counts, dtype=np.int64))
     low, high = group.smallest(own.low), group.largest(own.high)
     there = counts > 0  # a tile made for points of the sample alone may be empty

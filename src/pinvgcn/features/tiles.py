@@ -1,31 +1,31 @@
 """Tiles: a cloud on disk, cut in plan, whose points see around them all that they would see in the whole.
 
-What a point is asked for depends on the points within some reach of it (`geometry_and_reach`). A tile is
-loaded with a margin around it; an answer is exact when its reach ends inside of what was loaded, and is asked
-again with more around it when it does not (`docs/scans.md`, "How tiles stay exact").
+What a point is told depends on the cells around it, which end within a margin that is known in advance. So a
+tile is worked on with the points of all tiles that are within the margin of it (`docs/scans.md`, "How tiles
+stay exact").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pinvgcn.errors import ScanFileError
+from pinvgcn.features.averages import Averages, averaging_lattice
+from pinvgcn.features.cell_size import cell_size
 from pinvgcn.features.cut import Cut
-from pinvgcn.features.neighbours import TIE
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.group import ALONE, Group
 from pinvgcn.io.unfinished import unfinished
 
 SIZE = 500_000  # points of a tile
-GROWTH = 4.0  # of the margin, for the points for which it was too small
-CROWD = 3  # tiles' worth of points that may be in memory as surroundings,
-ROOM = 100_000  # and in any case so many
 READ = 2**18  # points of a tile read at a time
+TOGETHER = 2**22  # numbers, of points and values around a tile, that are handed out together
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,6 @@ class Piece:
     index: np.ndarray  # (k,) their places in the cloud
     points: np.ndarray  # (k, 3)
     columns: np.ndarray  # (k, c)
-
-
-class Surroundings(NamedTuple):
-    """The points around others, and the values that were kept of them, if any were asked for."""
-
-    points: np.ndarray  # (m, 3)
-    values: np.ndarray | None  # (m, v)
-
-
-# queries (m, 3) and their surroundings -> answers (m, f), and their reach in space and in plan (m, 2)
-Question = Callable[[np.ndarray, Surroundings], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass
@@ -64,16 +53,53 @@ class Tiles:
     kept_before: frozenset[int] = frozenset()  # tiles whose values were kept by a job that was interrupted
 
     @classmethod
-    def of(
-        cls, pieces: Callable[[], Iterable[Piece]], folder: Path, *, columns: int = 0, size: int = SIZE
-    ) -> Tiles:
-        """Sort a cloud into tiles of about ``size`` points; ``pieces()`` is read twice."""
-        cut = Cut.of((piece.points for piece in pieces()), size)
-        tiles = cls(folder, columns, size, [0] * cut.parts)
-        tiles.low, tiles.high = np.full((cut.parts, 3), np.inf), np.full((cut.parts, 3), -np.inf)
-        for piece in pieces():
-            tiles._add(piece, cut(piece.points[:, :2]))
+    def of(cls, pieces: Iterable[Piece], folder: Path, *, columns: int = 0, size: int = SIZE) -> Tiles:
+        """Sort a cloud into tiles of about ``size`` points.
+
+        The cut is known after the last piece only. Until then the points wait on disk in the order in which
+        they came: to unpack or parse a scan a second time would take longer.
+        """
+        tiles = cls(folder, columns, size)
+        waiting = folder / "waiting"
+        with waiting.open("wb") as file:
+            cut = Cut.of(tiles._put_down(pieces, file), size)
+        tiles.begin(cut.parts)
+        with waiting.open("rb") as file:
+            while len(records := np.fromfile(file, tiles._record, READ)):
+                tiles.add(records, cut)
+        waiting.unlink()
         return tiles
+
+    def _put_down(self, pieces: Iterable[Piece], file: IO[bytes]) -> Iterator[np.ndarray]:
+        """The points (k, 3) of each piece, once it is in the file."""
+        for piece in pieces:
+            self.records(piece).tofile(file)
+            yield piece.points
+
+    def begin(self, count: int) -> None:
+        """``count`` tiles, all empty."""
+        self.counts = [0] * count
+        self.low, self.high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+
+    def records(self, piece: Piece) -> np.ndarray:
+        """A piece as it is on disk: (k,)."""
+        records = np.empty(len(piece.index), self._record)
+        records["index"], records["point"], records["column"] = piece.index, piece.points, piece.columns
+        return records
+
+    def add(self, records: np.ndarray, cut: Cut) -> None:
+        """Append each record to its tile."""
+        parts = cut(records["point"][:, :2]).astype(np.min_scalar_type(len(self)))  # few bits sort faster
+        records = records.take(np.argsort(parts, kind="stable"))
+        counts = np.bincount(parts, minlength=len(self))
+        there = np.flatnonzero(counts)
+        starts = (np.cumsum(counts) - counts)[there]
+        self.low[there] = np.minimum(self.low[there], np.minimum.reduceat(records["point"], starts))
+        self.high[there] = np.maximum(self.high[there], np.maximum.reduceat(records["point"], starts))
+        for tile, start in zip(there.tolist(), starts.tolist(), strict=True):
+            with open(self._path("points", tile), "ab") as file:
+                records[start : start + counts[tile]].tofile(file)
+            self.counts[tile] += int(counts[tile])
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -104,156 +130,45 @@ class Tiles:
         values: np.ndarray = np.load(f"{self._path(name, tile)}.npy", mmap_mode="r")
         return values
 
-    def ask(
-        self,
-        question: Question,
-        tile: int,
-        *,
-        near: int,
-        rows: np.ndarray | None = None,
-        kept: str | None = None,
-    ) -> np.ndarray:
-        """The answers (m, f) that the points of a tile, or some ``rows`` of them, have in the whole cloud.
-
-        ``near`` is how many points an answer looks at, for which the first margin is made; values that were
-        ``kept`` under that name surround the queries too.
-        """
-        own = self.load(tile).points
-        margin = self._margin(tile, near)
-        queries = own if rows is None else own[rows]
-        limit = self._limit + len(own)
-        todo, reach = np.arange(len(queries)), np.full((len(queries), 2), np.inf)
-        parts: list[tuple[np.ndarray, np.ndarray]] = []  # rows and their answers
-        for width in (margin, GROWTH * margin):
-            if not len(todo):
-                break
-            low, high = _bounds(queries[todo])
-            around = self._inside(low - width, high + width, kept, limit=limit)
-            if around is None and width == margin:  # crowded outside: the tile itself bounds the reach
-                width = 0.0
-                around = self._inside(low, high, kept, limit=limit)
-            if around is None:
-                break
-            found, reach[todo] = question(queries[todo], around)
-            border = self._to_border(queries[todo], low - width, high + width)
-            sure = np.isinf(border) | (reach[todo].max(axis=1) * (1 + 2 * TIE) < border)
-            parts.append((todo[sure], found[sure]))
-            todo = todo[~sure]
-        if len(todo):
-            closer = reach[todo]
-            self._tightened(question, queries[todo], closer, kept)
-            reach[todo] = closer
-        for some, around in self._within(queries, reach, todo, kept):
-            parts.append((some, question(queries[some], around)[0]))
-        order = np.argsort(np.concatenate([some for some, _ in parts]), kind="stable")
-        return np.concatenate([found for _, found in parts])[order]
-
-    def _margin(self, tile: int, near: int) -> float:
-        """A width that holds ``near`` points in plan at most places of a tile."""
-        extent = (self.high - self.low)[tile, :2]
-        longest = extent.max() or 1.0
-        area = longest * max(extent.min(), 0.01 * longest)
-        return 1.5 * float(np.sqrt(near * area / np.pi / self.counts[tile]))
-
-    def _inside(
-        self, low: np.ndarray, high: np.ndarray, kept: str | None, *, limit: int
-    ) -> Surroundings | None:
-        """All points inside a rectangle of the plan; None where they are more than ``limit``."""
-
-        def inside(points: np.ndarray) -> np.ndarray:
-            plan = points[:, :2]
-            return np.asarray(((plan >= low) & (plan <= high)).all(axis=1))
-
+    def around(
+        self, tile: int, margin: float, kept: str | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """All points (m, 3) within ``margin`` of a tile along x and y, its own among them, some at a time;
+        and the values (m, v) that were ``kept`` of them under that name. They come in no order."""
+        low, high = self.low[tile, :2] - margin, self.high[tile, :2] + margin
         touched = ((self.low[:, :2] <= high) & (self.high[:, :2] >= low)).all(axis=1)
-        return self._gather(np.flatnonzero(touched), inside, kept, limit=limit)
-
-    def _within(
-        self, queries: np.ndarray, reach: np.ndarray, todo: np.ndarray, kept: str | None
-    ) -> Iterator[tuple[np.ndarray, Surroundings]]:
-        """Parts of the queries ``todo``, with all points within their reach and few others."""
-        batches = [todo] if len(todo) else []
-        while batches:
-            some = batches.pop()
-            balls = _Balls(queries[some], reach[some])
-            limit = self._limit if len(some) > 1 else self.count
-            around = self._gather(balls.touched(self.low, self.high), balls, kept, limit=limit)
-            if around is not None:
-                yield some, around
-            else:
-                axis = int(np.ptp(queries[some][:, :2], axis=0).argmax())
-                order = some[np.argsort(queries[some, axis], kind="stable")]
-                batches += np.array_split(order, 2)
-
-    def _tightened(
-        self, question: Question, queries: np.ndarray, reach: np.ndarray, kept: str | None
-    ) -> None:
-        """Lower the reach where a sample of the whole cloud shows that it ends earlier.
-
-        Any part of the cloud bounds the reach from above: the rest can only add nearer points.
-        """
-        balls = _Balls(queries, reach)
-        every = max(1, self.count // self._limit + 1)
-        sample = self._gather(balls.touched(self.low, self.high), balls, kept, limit=self.count, every=every)
-        assert sample is not None
-        if len(sample.points):
-            np.minimum(reach, question(queries, sample)[1], out=reach)
-
-    def _gather(
-        self,
-        tiles: np.ndarray,
-        wanted: Callable[[np.ndarray], np.ndarray],
-        kept: str | None,
-        *,
-        limit: int,
-        every: int = 1,
-    ) -> Surroundings | None:
-        """The ``wanted`` of these tiles' points in the order of the cloud, one of ``every`` so many; None
-        where they are more than ``limit``."""
-        index, points, values, total = [], [], [], 0
-        for tile in tiles:
-            records = np.memmap(self._path("points", tile), self._record, mode="r")
-            beside = None if kept is None else self.kept(kept, tile)
+        points: list[np.ndarray] = []
+        values: list[np.ndarray] = []
+        for other in np.flatnonzero(touched).tolist():
+            records: Any = np.memmap(self._path("points", other), self._record, mode="r")
+            beside = None if kept is None else self.kept(kept, other)
             for start in range(0, len(records), READ):
-                part = records[start : start + READ : every]
-                rows = np.flatnonzero(wanted(np.ascontiguousarray(part["point"])))
-                total += len(rows)
-                if total > limit:
-                    return None
-                index.append(part["index"][rows])
-                points.append(part["point"][rows])
+                some = np.ascontiguousarray(records["point"][start : start + READ])
+                rows = np.flatnonzero(((some[:, :2] >= low) & (some[:, :2] <= high)).all(axis=1))
+                if not len(rows):
+                    continue
+                points.append(some[rows])
                 if beside is not None:
-                    values.append(beside[start : start + READ : every][rows])
-        order = np.argsort(np.concatenate(index))
-        return Surroundings(
-            np.concatenate(points)[order], np.concatenate(values)[order] if kept is not None else None
-        )
+                    values.append(beside[start : start + READ][rows])
+                if sum(part.size for part in (*points, *values)) >= TOGETHER:
+                    yield np.concatenate(points), np.concatenate(values) if values else None
+                    points, values = [], []
+        if points:
+            yield np.concatenate(points), np.concatenate(values) if values else None
 
-    @property
-    def _limit(self) -> int:
-        """How many points may be in memory as surroundings."""
-        return max(CROWD * self.size, ROOM)
+    def pyramid(self, tile: int, lattice: Lattice) -> Pyramid:
+        """The sums of all that the points of a tile may look at."""
+        return Pyramid.sum([Pyramid.of(some, lattice) for some, _ in self.around(tile, lattice.margin)])
 
-    def _to_border(self, queries: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """How far it is from queries to the border of a rectangle, beyond which there may be other points."""
-        below = np.where(low > self.low[:, :2].min(axis=0), queries[:, :2] - low, np.inf)
-        above = np.where(high < self.high[:, :2].max(axis=0), high - queries[:, :2], np.inf)
-        nearest: np.ndarray = np.minimum(below, above).min(axis=1)
-        return np.where(np.isinf(nearest), np.inf, nearest)
+    def averages(self, tile: int, kept: str, cell: float) -> Averages:
+        """The same for means of the values that were ``kept``."""
+        parts = self.around(tile, averaging_lattice(cell).margin, kept)
+        return Averages.sum([Averages.of(points, values, cell) for points, values in parts])
 
-    def _add(self, piece: Piece, parts: np.ndarray) -> None:
-        order = np.argsort(parts, kind="stable")
-        records = np.empty(len(order), self._record)
-        records["index"] = piece.index[order]
-        records["point"], records["column"] = piece.points[order], piece.columns[order]
-        ends = np.cumsum(np.bincount(parts, minlength=len(self)))
-        for tile, some in enumerate(np.split(records, ends[:-1])):
-            if not len(some):
-                continue
-            with open(self._path("points", tile), "ab") as file:
-                some.tofile(file)
-            self.counts[tile] += len(some)
-            self.low[tile] = np.minimum(self.low[tile], some["point"].min(axis=0))
-            self.high[tile] = np.maximum(self.high[tile], some["point"].max(axis=0))
+    def cell_size(self) -> float:
+        """That of the whole cloud; see `cell_size`."""
+        own = share_out(self.counts, self.group.size)[self.group.rank]
+        return cell_size(lambda: (self.load(tile).points for tile in own), self.count, group=self.group)
 
     @property
     def _record(self) -> np.dtype:
@@ -263,45 +178,9 @@ class Tiles:
         return self.folder / f"{name}-{tile}"
 
 
-class _Balls:
-    """Balls in space and discs in plan around queries, by their reach; as a test of points, a little wider.
-
-    Those of about the same radius are tested together, with the largest of their radii.
-    """
-
-    def __init__(self, queries: np.ndarray, reach: np.ndarray) -> None:
-        self.queries, self.reach = queries, reach * (1 + 2 * TIE)
-        self.everything = bool(np.isinf(reach).any())
-        self.groups: list[tuple[int, cKDTree, float]] = []
-        for dimension, radius in zip((3, 2), self.reach.T, strict=True):
-            scale = np.frexp(radius)[1]
-            for one in np.unique(scale[np.isfinite(radius)]):
-                rows = (scale == one) & np.isfinite(radius)
-                tree = cKDTree(queries[rows, :dimension])
-                self.groups.append((dimension, tree, float(radius[rows].max())))
-
-    def __call__(self, points: np.ndarray) -> np.ndarray:
-        if self.everything:
-            return np.ones(len(points), dtype=bool)
-        inside = np.zeros(len(points), dtype=bool)
-        for dimension, tree, radius in self.groups:
-            bound = radius * (1 + TIE) + 1e-100  # which is exclusive; where points coincide the radius is 0
-            outside = np.flatnonzero(~inside)
-            distance, _ = tree.query(points[outside, :dimension], distance_upper_bound=bound)
-            inside[outside] = np.isfinite(distance)
-        return inside
-
-    def touched(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Which of these boxes some ball may reach."""
-        touched = np.zeros(len(low), dtype=bool)
-        for dimension, radius in zip((3, 2), self.reach.T, strict=True):
-            for box in range(len(low)):
-                near = np.clip(self.queries, low[box], high[box])[:, :dimension]
-                gap = np.sqrt(((self.queries[:, :dimension] - near) ** 2).sum(axis=1))
-                touched[box] |= bool((gap <= radius).any())
-        return np.flatnonzero(touched)
-
-
-def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The corners of their rectangle in plan."""
-    return points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+def share_out(weights: list[int], size: int) -> list[list[int]]:
+    """Numbers from 0 on in ``size`` consecutive parts of about equal weight: some may be empty."""
+    ends = np.cumsum(weights, dtype=float)
+    middles = (ends - np.array(weights) / 2) / max(ends[-1] if len(ends) else 0.0, 1.0)
+    owner = np.minimum((middles * size).astype(int), size - 1)
+    return [np.flatnonzero(owner == rank).tolist() for rank in range(size)]

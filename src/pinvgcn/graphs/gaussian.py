@@ -295,7 +295,7 @@ class GaussianGraph(Graph):
         """
         asked, spectrum = wanted, find(wanted)
         while spectrum.rank != wanted:
-            extra = spectrum.null_vectors.shape[1] - 1
+            extra = spectrum.components - 1
             # once one λ > 0 was seen all null vectors are known, else there may be as many again
             ask = min(wanted + extra * (1 if spectrum.rank else 2), self.n_total - 1)
             no_more = spectrum.rank < wanted and spectrum.rank + extra < asked

@@ -107,9 +107,9 @@ class ScanSource(ABC):
             raise ScanFileError(f"{self.path} must hold {self.count:,} points. Got {done:,} instead.")
 
     def _check_finite(self, piece: Piece) -> None:
-        finite = np.isfinite(piece.points).all(axis=1)
-        if finite.all():
+        if np.isfinite(piece.points).all():
             return
+        finite = np.isfinite(piece.points).all(axis=1)
         first = int(np.argmin(finite))
         shown = ", ".join(f"{value:g}" for value in piece.points[first])
         more = int(len(finite) - finite.sum()) - 1

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from pinvgcn.checks import check_choice
 from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.failures import reading, reason, writing
-from pinvgcn.io.scan import PIECE, ScanSource
+from pinvgcn.io.scan import PIECE, Piece, ScanSource
 
 FORMATS = ("las", "laz", "ply", "pcd", "text")
 ENDINGS = {
@@ -106,6 +106,7 @@ class ScanWriter(ABC):
         self.written = 0
         self._temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
         self._stream: IO[bytes] | None = None
+        self._beside: Iterator[Piece] | None = None
 
     @abstractmethod
     def _begin(self, stream: IO[bytes]) -> None:
@@ -129,6 +130,12 @@ class ScanWriter(ABC):
 
     def _open(self) -> IO[bytes]:
         return self._temporary.open("wb")
+
+    def present(self, name: str, count: int) -> np.ndarray:
+        """What one field of the source holds at the next ``count`` points, asked for before each write."""
+        if self._beside is None:
+            self._beside = self.source.chunks(count, fields=[name])
+        return next(self._beside).fields[name]
 
     def __enter__(self) -> Self:
         try:
@@ -196,6 +203,7 @@ class ScanWriter(ABC):
 
     def _abandon(self) -> None:
         """Close everything; remove the temporary file, which is gone already where all went well."""
+        self._beside = None
         with contextlib.suppress(Exception):
             self._release()
         if self._stream is not None:

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
 
-FORMAT = 4  # raised whenever the layout changes; docs/file_format.md describes each
+FORMAT = 5  # raised whenever the layout changes; docs/file_format.md describes each
 _COMPLEX = "complex:"
 
 
@@ -101,8 +101,12 @@ def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
             f"{path} has format {version}, newer than {FORMAT}, the newest that this "
             "version of pinvgcn reads. Upgrade pinvgcn."
         )
-    hashed = version >= 4 or "sha256" in header
-    if hashed and digest(header["pinvgcn"], arrays) != header.get("sha256"):
+    if version < FORMAT:
+        raise ModelFileError(
+            f"{path} has format {version}, of a pinvgcn before its first release; this one reads format "
+            f"{FORMAT}. Fit the model again and save it."
+        )
+    if digest(header["pinvgcn"], arrays) != header.get("sha256"):
         raise ModelFileError(f"{path} is damaged: its content does not have the hash that it names.")
     for name in [name for name in arrays if name.startswith(_COMPLEX)]:
         pair = arrays.pop(name)

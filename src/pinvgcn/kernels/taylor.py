@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from pinvgcn.compiled import compiled
 from pinvgcn.group import ALONE, Group
 from pinvgcn.kernels.base import ROUNDING, Finish, Kernel
 from pinvgcn.kernels.box import Box
 from pinvgcn.parallel import for_all, ranges, share_out
 
 CHUNK_ENTRIES = 1_000_000  # features held at a time by each core: 8 MB
+FEW_ENTRIES = 262_144  # the same where nothing is summed: 2 MB, which stay in the cache
+LANES = 128  # points at a time: what the next features are made of stays in the cache
 OUTSIDE = 1e-4  # the error that is accepted at points outside the cloud, beside the largest kernel value
 UNSEEN = 1e-4  # features with less than this share of the precision are not even counted
 WIDEST = 12.0  # half a box in z, beyond which no series is tried
@@ -63,40 +66,45 @@ class TaylorKernel(Kernel):
         return self.precision + ROUNDING + self.n_features * float(np.finfo(np.float64).eps)
 
     @cached_property
-    def _steps(self) -> list[tuple[int, int, int]]:
-        """How each feature without a power of the last axis follows: feature parent · z_axis/√power."""
-        others = [tuple(exponents) for exponents in self._others.tolist()]
-        index = {exponents: row for row, exponents in enumerate(others)}
-        steps = []
-        for exponents in others[1:]:
-            axis = max(i for i, a in enumerate(exponents) if a)
-            parent = tuple(a - (i == axis) for i, a in enumerate(exponents))
-            steps.append((index[parent], axis, exponents[axis]))
-        return steps
-
-    def _first_block(self, z: np.ndarray, out: np.ndarray) -> None:
-        """The features without a power of the last axis, times what is in ``out[0]``."""
-        highest = self._others.max(axis=0, initial=0)
-        powers = [[z[i] / math.sqrt(a) for a in range(1, top + 1)] for i, top in enumerate(highest)]
-        for row, (parent, axis, power) in enumerate(self._steps, start=1):
-            np.multiply(out[parent], powers[axis][power - 1], out=out[row])
-
-    def features(self, points: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
-        """φ(x) of each point as a column, times its ``scale``: (M, m).
+    def _steps(self) -> tuple[np.ndarray, np.ndarray]:
+        """How each feature but the first follows: feature ``parent`` times row ``factor`` of ``_powers``.
 
         The features with power a of the last axis are a block. The next block is made of the
         beginning of the one before, because both are sorted by β.
         """
+        others = [tuple(exponents) for exponents in self._others.tolist()]
+        index = {exponents: row for row, exponents in enumerate(others)}
+        parents, factors = [0], [0]
+        begins = np.cumsum([0, *self._highest])
+        for exponents in others[1:]:
+            axis = max(i for i, a in enumerate(exponents) if a)
+            parents.append(index[tuple(a - (i == axis) for i, a in enumerate(exponents))])
+            factors.append(begins[axis] + exponents[axis] - 1)
+        before = 0
+        for a, count in enumerate(self._counts[1:].tolist()):
+            parents += range(before, before + count)
+            factors += [begins[-2] + a] * count
+            before += int(self._counts[a])
+        return np.array(parents), np.array(factors)
+
+    @cached_property
+    def _highest(self) -> list[int]:
+        """The highest power of each axis."""
+        return [*self._others.max(axis=0, initial=0).tolist(), len(self._counts) - 1]
+
+    def _powers(self, z: np.ndarray) -> np.ndarray:
+        """z_i/√a for each power a ≥ 1 of each axis, one row each."""
+        rows = [z[i] / math.sqrt(a) for i, top in enumerate(self._highest) for a in range(1, top + 1)]
+        return np.stack(rows) if rows else np.empty((0, z.shape[1]))
+
+    def features(self, points: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+        """φ(x) of each point as a column, times its ``scale``: (M, m)."""
         z = self.box.local(points) * self._unit  # (d, m)
         phi = np.empty((self.n_features, len(points)))
         np.exp(-0.5 * (z**2).sum(axis=0), out=phi[0])
         if scale is not None:
             phi[0] *= scale
-        self._first_block(z, phi)
-        before, start = 0, int(self._counts[0])
-        for a, count in enumerate(self._counts[1:], start=1):
-            np.multiply(phi[before : before + count], z[-1] / math.sqrt(a), out=phi[start : start + count])
-            before, start = start, start + int(count)
+        _multiply(*self._steps, self._powers(z), phi)
         return phi
 
     def _factors(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +112,7 @@ class TaylorKernel(Kernel):
         z = self.box.local(points) * self._unit
         first = np.empty((len(self._others), len(points)))
         np.exp(-0.5 * (z**2).sum(axis=0), out=first[0])
-        self._first_block(z, first)
+        _multiply(*self._steps, self._powers(z), first)
         last = np.ones((len(self._counts), len(points)))
         for a in range(1, len(last)):
             np.multiply(last[a - 1], z[-1] / math.sqrt(a), out=last[a])
@@ -156,7 +164,8 @@ class TaylorKernel(Kernel):
             if finish is not None:
                 finish(rows, result[rows])
 
-        for_all(work, self.chunks(len(points), columns))
+        few = ranges(len(points), max(256, FEW_ENTRIES // self.n_features))
+        for_all(work, self.chunks(len(points), 1) if columns == 1 else few)
         return result
 
     def gram(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
@@ -190,6 +199,17 @@ class TaylorKernel(Kernel):
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> TaylorKernel:
         return cls(Box.from_state(arrays), numbers["sigma"], numbers["precision"])
+
+
+@compiled
+def _multiply(parents: np.ndarray, factors: np.ndarray, powers: np.ndarray, out: np.ndarray) -> None:
+    """Row k of ``out`` (M, m) from its parent, an earlier row; the first is there."""
+    for begin in range(0, out.shape[1], LANES):
+        end = min(begin + LANES, out.shape[1])
+        for k in range(1, out.shape[0]):
+            parent, power, row = out[parents[k]], powers[factors[k]], out[k]
+            for j in range(begin, end):
+                row[j] = parent[j] * power[j]
 
 
 def _exponents(half: np.ndarray, precision: float) -> tuple[np.ndarray, np.ndarray]:

@@ -48,7 +48,7 @@ class FilterBasis:
     def of(cls, spectrum: Spectrum, filters: Any = "three-part") -> FilterBasis:
         """The chosen functions on this spectrum."""
         names, parts = parse_filters(filters)
-        return cls(names, parts, spectrum.values, spectrum.null_vectors.shape[1], spectrum.eigengap)
+        return cls(names, parts, spectrum.values, spectrum.components, spectrum.eigengap)
 
     def __len__(self) -> int:
         return len(self.parts)

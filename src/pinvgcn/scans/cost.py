@@ -20,12 +20,12 @@ from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.words import counted
 
-# measured on Oakland 1 and on a generated street of 300,000 points; seconds of one core
+# measured on Oakland 2 and on generated streets of 2 and 20 million points; seconds of one core
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
 COPIES = 5  # of the members' probabilities around a tile, while they are averaged
-SHAPE_SECONDS, OTHER_SECONDS = 85e-6, 45e-6  # a point: its local shape; its class and its neighbours'
-FIT_SECONDS, FIT_SECONDS_EACH = 8.5, 75e-6  # of five networks with their trees, and for each point
+SHAPE_SECONDS, OTHER_SECONDS = 3e-6, 13e-6  # a point: its local shape; reading, its class, writing
+FIT_SECONDS, FIT_SECONDS_EACH = 7.5, 50e-6  # of five networks with their trees, and for each point
 SMALL_SECONDS = 1.5  # of a network of a scan without local shapes
 HELD_OUT = 3  # fits of a report, and simple methods that take about as long as one more
 

@@ -1,8 +1,8 @@
 """A model's answer at every point of a scan of any size, as if the scan had been in memory.
 
 Tile by tile: local shapes, then p at each point, which is kept on disk; then q = (p + k p̄)/(k + 1) with the
-means p̄ over neighbours, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the p of
-each member alone goes the same way beside it.
+means p̄ over the cells around, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the
+p of each member alone goes the same way beside it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ import numpy as np
 from scipy.special import softmax
 
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.features.averages import average_and_reach
-from pinvgcn.features.geometry import geometry_and_reach
-from pinvgcn.features.tiles import Question, Surroundings, Tiles
+from pinvgcn.features.tiles import Tiles
 from pinvgcn.nodes import CloudNodes, PlacedNodes, outside
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension
 
 AT_A_TIME = 65_536  # points whose basis values are in memory
-SHAPES = 0.6  # of the time of a point goes to its local shape, roughly
-WIDEST = 300  # points that local_geometry looks at
+SHAPES = 0.3  # of the time of a point goes to its local shape, roughly
 PREDICTED, OUTSIDE, ALONE = 0, 1, 2  # supported; beyond the model's support; joined to nothing, not predicted
 
 
@@ -38,11 +35,6 @@ class Answers:
     proba: np.ndarray  # (k, classes)
     flags: np.ndarray  # (k,) PREDICTED, OUTSIDE or ALONE
     sets: np.ndarray | None = None  # (k, classes), a mask
-
-
-def shapes(heard: Callable[[int], None]) -> Question:
-    """`local_geometry`, as a question to tiles."""
-    return lambda queries, around: geometry_and_reach(queries, around.points, heard=heard)
 
 
 def answers(
@@ -60,7 +52,10 @@ def answers(
         progress.begin(tiles.counts[tile])
         if tile not in tiles.kept_before:
             piece = tiles.load(tile)
-            local = tiles.ask(shapes(progress.part(0, share)), tile, near=WIDEST) if nodes.geometry else None
+            local = None
+            if nodes.geometry:
+                around = tiles.pyramid(tile, nodes.lattice)
+                local = around.shapes(piece.points, heard=progress.part(0, share))
             width = tiles.columns - tiles.beside
             columns = piece.columns[:, :width] if width else None
             P, flag = node_proba(
@@ -70,27 +65,20 @@ def answers(
             tiles.keep("proba", tile, P)
         progress.end()
     tiles.group.wait()
-    k = model._outcome.neighbours
-
-    def means(queries: np.ndarray, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
-        assert k is not None
-        found, reach = average_and_reach(
-            queries, around.values, cloud=around.points, neighbours=k, heard=progress.part()
-        )
-        return found, np.column_stack([reach, np.zeros(len(reach))])
-
-    if k is not None:
+    outcome = model._outcome
+    if outcome.cell is not None:
         progress = Within(tell, "Averaging", total)
     for tile in tiles.mine:
-        q = np.array(tiles.kept("proba", tile))
-        if k is not None:
+        q, piece = np.array(tiles.kept("proba", tile)), tiles.load(tile)
+        if outcome.cell is not None:
             progress.begin(len(q))
-            q = (q + k * tiles.ask(means, tile, near=k, kept="proba")) / (k + 1)
+            means = tiles.averages(tile, "proba", outcome.cell)
+            q = outcome.averaged(q, piece.points, means, "training", heard=progress.part())
             progress.end()
         joint, each = np.split(q, [len(model.classes_)], axis=1)
-        found = None if sets is None else sets.from_averages(each, model._outcome) < places
+        found = None if sets is None else sets.from_averages(each, outcome) < places
         flags = np.array(tiles.kept("flags", tile))
-        yield Answers(tiles.load(tile).index, model._outcome.weighed(joint), flags, found)
+        yield Answers(piece.index, outcome.weighed(joint), flags, found)
 
 
 def node_proba(
@@ -102,7 +90,7 @@ def node_proba(
     members: bool = False,
     heard: Callable[[int], None] = lambda count: None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p (m, classes) before neighbours are asked, and flags (m,); at an ALONE point p says nothing.
+    """p (m, classes) before it is averaged, and flags (m,); at an ALONE point p says nothing.
 
     With ``members`` the p of each of them alone stands beside it: (m, (1 + members) · classes). ``heard`` is
     told how many points are done.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import DataError, ParameterError, ScanFileError
-from pinvgcn.features.shared_tiles import share_out
+from pinvgcn.features.tiles import share_out
 from pinvgcn.group import Group, together
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.scans.jobs import metres_of

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.group import ALONE, Group
 from pinvgcn.runs import stopped_by_interrupts
 from pinvgcn.scans.requests import SegmentRequest
@@ -22,7 +23,7 @@ class Sample:
     index: np.ndarray  # (m,)
     points: np.ndarray  # (m, 3)
     columns: np.ndarray | None  # (m, c)
-    local: np.ndarray | None  # (m, f) local shapes in the whole scan
+    local: LocalShapes | None  # in the whole scan; None where the points are all of it
     codes: np.ndarray  # (m,) labels, or -1
 
 

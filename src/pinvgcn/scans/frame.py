@@ -11,13 +11,16 @@ from pinvgcn.errors import DataError
 from pinvgcn.io import Piece, ScanSource
 from pinvgcn.scans.columns import field_of
 
+GRID = 1024.0  # metres that origins are multiples of
+
 
 @dataclass(frozen=True)
 class Frame:
-    """x ↦ m (x − o/m), metres from an origin o; and extra columns, by the names that models know them by.
+    """x ↦ m x − o, metres from an origin o; and extra columns, by the names that models know them by.
 
-    Map coordinates have six or seven digits before the point. The origin, whole metres near the middle of the
-    scan, is taken off first, which is exact: nothing is lost of what a file says.
+    Map coordinates have six or seven digits before the point. The origin near the middle of the scan is a
+    multiple of 1,024 m: to take it off loses nothing of such coordinates, and cells of a lattice, whose sides
+    are powers of two up to 1,024 m, lie at the same places of the world for every such origin.
     """
 
     metres: float  # per unit of the file
@@ -27,13 +30,14 @@ class Frame:
     @classmethod
     def around(cls, low: np.ndarray, high: np.ndarray, metres: float, columns: tuple[str, ...]) -> Frame:
         """For a scan with these corners, in the units of its file."""
-        x, y, z = np.round(metres * (low + high) / 2).tolist()
+        x, y, z = (GRID * np.round(metres * (low + high) / 2 / GRID)).tolist()
         return cls(metres, (x, y, z), columns)
 
     def points(self, coordinates: np.ndarray) -> np.ndarray:
         """(k, 3), in metres."""
-        moved: np.ndarray = coordinates - np.array(self.origin) / self.metres
-        return moved if self.metres == 1 else moved * self.metres
+        moved: np.ndarray = coordinates * self.metres
+        moved -= np.array(self.origin)
+        return moved
 
     def fields(self, source: ScanSource) -> list[str]:
         """The names that the extra columns have in a file."""

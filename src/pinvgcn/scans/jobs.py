@@ -13,15 +13,16 @@ import numpy as np
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.features.geometry import geometry_and_reach
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.tiles import Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
-from pinvgcn.nodes import SCAN
-from pinvgcn.scans.everywhere import ALONE, OUTSIDE, WIDEST, answers, shapes
+from pinvgcn.parallel import ranges
+from pinvgcn.scans.everywhere import ALONE, OUTSIDE, answers
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.frame import Frame
-from pinvgcn.scans.labels import LAS, OMITTED, UNKNOWN, has_noise, noise_in
+from pinvgcn.scans.labels import CLASSIFICATION, LAS, UNKNOWN, has_noise, noise_in
 from pinvgcn.scans.output import Copy, Outcomes, check_target
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
@@ -47,7 +48,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     with _workspace(request.out, needed=not whole) as folder:
         outcomes = Outcomes.empty(source.count, folder, sets=sets)
         if whole:
-            sample = _everything(source, seen, request, tell)
+            sample = _everything(source, seen)
             model = fitted(request, seen.classes, sample, tell)
             clock.stop("fitting")
             flags = np.zeros(len(sample.index), dtype=np.uint8)
@@ -56,12 +57,8 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             tiles = 1
         else:
             assert folder is not None
-            cloud = Tiles.of(
-                lambda: _pieces(source, seen.frame, seen.fields, seen.codes),
-                folder,
-                columns=len(seen.fields),
-                size=request.tile_points,
-            )
+            pieces = _pieces(source, seen.frame, seen.fields)
+            cloud = Tiles.of(pieces, folder, columns=len(seen.fields), size=request.tile_points)
             clock.stop("tiles")
             sample = _part(cloud, seen, request, tell)
             clock.stop("local shapes")
@@ -87,20 +84,11 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
     clock = Clock()
     model, source, metres, frame, copy = start_predict(request)
     classes, fields, sets = copy.classes, frame.fields(source), request.sets is not None
-    codes = None
     with _workspace(request.out, needed=True) as folder:
         assert folder is not None
         outcomes = Outcomes.empty(source.count, folder, sets=sets)
-        if has_noise(source):
-            codes = np.memmap(folder / "noise", np.int16, mode="w+", shape=(source.count,))
-            for piece in source.chunks(PIECE, fields=["classification"]):
-                codes[piece.start : piece.start + len(piece)] = np.where(noise_in(piece), OMITTED, -1)
-        cloud = Tiles.of(
-            lambda: _pieces(source, frame, fields, codes, tell),
-            folder,
-            columns=len(fields),
-            size=request.tile_points,
-        )
+        pieces = _pieces(source, frame, fields, tell)
+        cloud = Tiles.of(pieces, folder, columns=len(fields), size=request.tile_points)
         clock.stop("reading")
         for some in answers(model, cloud, tell, coverage=request.sets) if cloud.count else ():
             outcomes.put(some.index, some.proba, some.flags, sets=some.sets)
@@ -111,6 +99,7 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
             source, copy, classes, np.zeros(len(classes), dtype=int), outcomes, clock, model,
             noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
             fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None, coverage=request.sets,
+            unit=model._nodes.other_unit(cloud.load(0).points) if len(cloud) else None,
         )  # fmt: skip
 
 
@@ -186,44 +175,39 @@ def metres_of(source: ScanSource, given: float | None) -> float:
     return 1.0 if source.metres is None else source.metres
 
 
-def _pieces(
-    source: ScanSource, frame: Frame, fields: list[str], codes: np.ndarray | None, tell: Tell = silent
-) -> Iterator[Piece]:
+def _pieces(source: ScanSource, frame: Frame, fields: list[str], tell: Tell = silent) -> Iterator[Piece]:
     """All points but noise, as the model sees them."""
-    for piece in source.chunks(PIECE, fields=fields):
-        columns = frame.beside(piece, fields, source)
-        index = np.arange(piece.start, piece.start + len(piece))
-        if codes is not None:
-            stays = codes[index] != OMITTED
-            yield Piece(index[stays], frame.points(piece.points[stays]), columns[stays])
-        else:
-            yield Piece(index, frame.points(piece.points), columns)
+    noisy = has_noise(source)
+    for piece in source.chunks(PIECE, fields={*fields, *([CLASSIFICATION] if noisy else [])}):
+        points, columns = piece.points, frame.beside(piece, fields, source)
+        rows = np.flatnonzero(~noise_in(piece)) if noisy else np.arange(len(piece))
+        if len(rows) < len(piece):
+            points, columns = points.take(rows, axis=0), columns.take(rows, axis=0)
+        yield Piece(piece.start + rows, frame.points(points), columns)
         tell("Reading", piece.start + len(piece), source.count)
 
 
-def _everything(source: ScanSource, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
-    pieces = list(_pieces(source, seen.frame, seen.fields, seen.codes))
+def _everything(source: ScanSource, seen: Survey) -> Sample:
+    pieces = list(_pieces(source, seen.frame, seen.fields))
     index = np.concatenate([piece.index for piece in pieces])
     columns = np.concatenate([piece.columns for piece in pieces]) if seen.fields else None
     points = np.concatenate([piece.points for piece in pieces])
-    local = None
-    if len(points) >= SCAN and request.settings.get("geometry", "auto") == "auto":  # what fit would do
-        progress = Within(tell, "Local shapes", len(points))
-        progress.begin(len(points))
-        local, _ = geometry_and_reach(points, heard=progress.part())
-    return Sample(index, points, columns, local, seen.codes[index])
+    return Sample(index, points, columns, None, seen.codes[index])
 
 
 def _drawn(seen: Survey, request: SegmentRequest) -> np.ndarray:
     """The points that the model is fitted to, whether one process or several fit it: a mask (n,)."""
     unlabelled = int((seen.codes == UNKNOWN).sum())
     drawn = Drawn.of(seen.counts, unlabelled, request.fit_points, random_state=request.random_state)
-    return drawn(np.arange(len(seen.codes)), seen.codes)
+    return np.concatenate(
+        [drawn(np.arange(rows.start, rows.stop), seen.codes[rows]) for rows in ranges(len(seen.codes), PIECE)]
+    )
 
 
 def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
     """The points that a large scan is fitted to, with their local shapes in the whole of it."""
     wanted = _drawn(seen, request)
+    lattice = Lattice(cloud.cell_size() / 2)
     index, points, columns, local = [], [], [], []
     progress = Within(tell, "Local shapes", int(wanted.sum()))
     for tile in range(len(cloud)):
@@ -231,7 +215,8 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
         rows = np.flatnonzero(wanted[piece.index])
         progress.begin(len(rows))
         if len(rows):
-            local.append(cloud.ask(shapes(progress.part()), tile, near=WIDEST, rows=rows))
+            around = cloud.pyramid(tile, lattice)
+            local.append(around.shapes(piece.points[rows], heard=progress.part()))
             index.append(piece.index[rows])
             points.append(piece.points[rows])
             columns.append(piece.columns[rows])
@@ -242,7 +227,7 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
         numbers[order],
         np.concatenate(points)[order],
         np.concatenate(columns)[order] if seen.fields else None,
-        np.concatenate(local)[order],
+        LocalShapes(np.concatenate(local)[order], lattice),
         seen.codes[numbers[order]],
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +79,9 @@ def predict_many(
     model = model_for(request)
     with _Job.of(request, paths, group, tell) as job:
         overview, tiles = job.read(model)
+        unit = model._nodes.other_unit(tiles.load(0).points) if len(tiles) else None  # type: ignore[attr-defined]
         totals = job.classify(model, tiles, relabel=True)
-        return job.result(model, totals, overview, tiles)
+        return replace(job.result(model, totals, overview, tiles), unit=unit)
 
 
 def model_for(request: PredictRequest) -> PinvGCNClassifier:

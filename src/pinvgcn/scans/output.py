@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,14 +142,14 @@ class Copy:
 
     def write(self, outcomes: Outcomes, tell: Tell) -> None:
         """All points in the order of the file."""
-        before = self._before() if (outcomes.codes == NOTHING).any() else None
+        gaps = bool((outcomes.codes == NOTHING).any())
         with self.writer as writer:
             for start in range(0, self.source.count, PIECE):
                 rows = slice(start, min(start + PIECE, self.source.count))
                 codes = np.asarray(outcomes.codes[rows])
                 classes = self.values[np.maximum(codes, 0)]
-                if before is not None:
-                    classes = np.where(codes == NOTHING, next(before), classes)
+                if gaps:
+                    classes = np.where(codes == NOTHING, self._before(len(codes)), classes)
                 columns = {
                     self.field: classes.astype(self.dtype),
                     CONFIDENCE: np.asarray(outcomes.confidence[rows]),
@@ -163,13 +162,8 @@ class Copy:
                 writer.write(columns)
                 tell("Writing", rows.stop, self.source.count)
 
-    def _before(self) -> Iterator[np.ndarray]:
-        """What points keep that get no class: what the field had, else -1 or no text."""
-        nothing = "" if self.dtype.kind == "O" else -1
-        for piece in self.source.chunks(
-            PIECE, fields=[self.field] if self.field in self.source.fields else []
-        ):
-            if self.field not in piece.fields:
-                yield np.full(len(piece), nothing, dtype=self.dtype)
-            else:
-                yield piece.fields[self.field]
+    def _before(self, count: int) -> Any:
+        """What the next points keep where they get no class: what the field had, else -1 or no text."""
+        if self.field in self.source.fields:
+            return self.writer.present(self.field, count)
+        return "" if self.dtype.kind == "O" else -1

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.lattice import Lattice
 from pinvgcn.nodes import CloudNodes
 from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
@@ -18,6 +19,7 @@ from pinvgcn.set_columns import SetSizes
 from pinvgcn.words import counted, verb
 
 ELSEWHERE = 0.1  # of the points beyond a model's support: the others are at its border
+MISPLACED = 0.9  # of the points far from all of training: it is not the model that is wrong
 AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
 
 
@@ -59,6 +61,7 @@ class Result:
     sample: Sample | None = attribute(default=None, repr=False)
     sets: SetSizes | None = None
     set_column: str | None = None  # how to read it
+    unit: str | None = None  # what speaks for another unit than that of training
 
     @property
     def work_seconds(self) -> float:
@@ -73,12 +76,22 @@ class Result:
     @property
     def features(self) -> list[str]:
         """What the model sees of a point."""
-        local = isinstance(self.model._nodes, CloudNodes) and self.model._nodes.geometry
-        return ["position", *(["local shape"] if local else []), *self.fields]
+        lattice = self.lattice
+        local = []
+        if lattice is not None:
+            coarsest = lattice.cell * 2 ** (lattice.levels - 1)
+            local = [f"local shape (cells of {lattice.cell:g} to {coarsest:g} m)"]
+        return ["position", *local, *self.fields]
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The cells by which local shapes are measured."""
+        nodes = self.model._nodes
+        return nodes.lattice if isinstance(nodes, CloudNodes) else None
 
     def notes(self) -> list[str]:
         """What somebody should know before they rely on it."""
-        lines = []
+        lines = [] if self.unit is None else [self.unit]
         if self.outside:
             lie = verb(self.outside, "lies", "lie")
             guess = verb(self.outside, "its class is a guess", "their classes are guesses")
@@ -97,6 +110,8 @@ class Result:
             lines.append(
                 f"{counted(self.alone, 'point')} {far} far from all of training: no prediction (outside = 2)"
             )
+            if self.alone > MISPLACED * self.source.count:
+                lines.append("is the scan in another coordinate system, or in another unit (--metres)?")
         if self.noise:
             keep = verb(self.noise, "keeps its", "keep their")
             lines.append(f"{counted(self.noise, 'point')} of noise took no part and {keep} class")
@@ -111,6 +126,7 @@ class Result:
             "field": self.field,
             "points": self.source.count,
             "metres_per_unit": self.metres,
+            "cell": None if self.lattice is None else self.lattice.cell,
             "classes": [
                 {
                     "class": value,

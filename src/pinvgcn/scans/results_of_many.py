@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.features.shared_tiles import share_out
+from pinvgcn.features.tiles import share_out
 from pinvgcn.io.unfinished import remove_leftovers, unfinished
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.files import Files

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.features.geometry import geometry_names
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.shared_tiles import for_rank
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.group import Group
 from pinvgcn.nodes import SCAN
-from pinvgcn.scans.everywhere import WIDEST, shapes
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.survey import Tell
@@ -28,7 +28,8 @@ def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
     """
     own = for_rank(tiles, list(range(len(tiles))))
     scan = tiles.count >= SCAN  # fewer points have no local shapes
-    width = tiles.columns + 3 + (len(geometry_names()) if scan else 0)
+    lattice = Lattice(tiles.cell_size() / 2) if scan else None
+    width = tiles.columns + 3 + (0 if lattice is None else len(lattice.names))
     index, rows = [np.empty(0, dtype=np.int64)], [np.empty((0, width))]
     progress = Within(tell, "Local shapes", sum(tiles.counts[tile] for tile in own.mine))
     for tile in own.mine:
@@ -36,14 +37,15 @@ def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
         progress.begin(len(piece.index))
         some = np.flatnonzero(drawn(piece.index, piece.columns[:, -1].astype(np.int64)))
         if len(some):
-            local = [own.ask(shapes(progress.part()), tile, near=WIDEST, rows=some)] if scan else []
+            found = [] if lattice is None else [own.pyramid(tile, lattice).shapes(piece.points[some])]
             index.append(piece.index[some])
-            rows.append(np.hstack([piece.points[some], piece.columns[some], *local]))
+            rows.append(np.hstack([piece.points[some], piece.columns[some], *found]))
         progress.end()
     numbers, values = _in_order(np.concatenate(index), np.concatenate(rows), tiles.group)
     points, columns, codes, shape = np.split(values, np.cumsum([3, tiles.columns - 1, 1]), axis=1)
     extra = columns if columns.shape[1] else None
-    return Sample(numbers, points, extra, shape if scan else None, codes[:, 0].astype(np.int64))
+    local = None if lattice is None else LocalShapes(shape, lattice)
+    return Sample(numbers, points, extra, local, codes[:, 0].astype(np.int64))
 
 
 def _in_order(index: np.ndarray, rows: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ class Within:
     """Tells of a stage over ``total`` points that come in tiles: those of earlier tiles, and a part of this.
 
     ``part(low, high)`` gives a function for the piece of a tile's work between these shares of it, which
-    hears of how many points are done. Some are asked again, which moves nothing back.
+    hears of how many points are done.
     """
 
     def __init__(self, tell: Tell, stage: str, total: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from pinvgcn.checks import as_points
 from pinvgcn.errors import DataError
 from pinvgcn.io.shapes import Shapes
-from pinvgcn.kernels import Kernel, kernel_from_state
+from pinvgcn.kernels import Kernel, TaylorKernel, kernel_from_state
 from pinvgcn.parallel import ranges
 
 CHUNK = 131_072  # nodes evaluated at a time
@@ -87,23 +88,22 @@ class KernelExtension(Extension):
                 f"new points must have {dimension} coordinates, as in training. "
                 f"Got {points.shape[1]} columns instead."
             )
-        result = np.empty((len(points), self.transform.shape[1]))
         alone = np.zeros(len(points), dtype=bool)
+        result = self._in_one_product(points, alone)
+        if result is None:
+            result = np.empty((len(points), self.transform.shape[1]))
+            for rows in ranges(len(points), CHUNK):
+                result[rows] = self.functions(points[rows], alone[rows]) @ self.transform
         for rows in ranges(len(points), CHUNK):
-            result[rows] = self.functions(points[rows], alone[rows]) @ self.transform
             alone[rows] |= ~self.kernel.inside(points[rows])
         return result, alone
 
     def functions(self, points: np.ndarray, alone: np.ndarray | None = None) -> np.ndarray:
         """E(x), before T: (m, 1 + q). ``alone`` is set where a point has no degree to speak of."""
-        plain = (self.shift == 1).all() and (self.gain == 0).all()
+        plain = self._plain
 
         def finish(rows: slice, values: np.ndarray) -> None:
-            degrees = values[:, 0] - self.missing_loop
-            connected = degrees > self.smallest_degree
-            if alone is not None:
-                alone[rows] = ~connected
-            degrees = np.where(connected, degrees, 1.0)[:, None]
+            degrees = self._degrees(values[:, 0], None if alone is None else alone[rows])[:, None]
             root = np.sqrt(degrees)
             values *= 1 / root
             if not plain:
@@ -111,6 +111,41 @@ class KernelExtension(Extension):
             values[:, :1] = root
 
         return self.kernel.evaluate(points, self.coefficients, self.columns, finish)
+
+    def _in_one_product(self, points: np.ndarray, alone: np.ndarray) -> np.ndarray | None:
+        """The vectors as (φᵀ(C T) − (1 − ℓ) T₀)/√d, where s = 1 and g = 0 and the series φ is short."""
+        if self._turned is None:
+            return None
+
+        def finish(rows: slice, values: np.ndarray) -> None:
+            degrees = self._degrees(values[:, -1], alone[rows])
+            if self.missing_loop:
+                values -= missing
+            values *= (1 / np.sqrt(degrees))[:, None]
+
+        width = self.transform.shape[1]
+        missing = np.append(self.missing_loop * self.transform[0], 0.0)
+        return self.kernel.evaluate(points, self._turned, width + 1, finish)[:, :width]
+
+    def _degrees(self, sums: np.ndarray, alone: np.ndarray | None) -> np.ndarray:
+        """d(x) from Σ_j k(x, x_j), both (m,); 1 where that is nothing, which ``alone`` tells."""
+        degrees = sums - self.missing_loop
+        connected = degrees > self.smallest_degree
+        if alone is not None:
+            alone[:] = ~connected
+        joined: np.ndarray = np.where(connected, degrees, 1.0)
+        return joined
+
+    @cached_property
+    def _plain(self) -> bool:
+        return bool((self.shift == 1).all() and (self.gain == 0).all())
+
+    @cached_property
+    def _turned(self) -> np.ndarray | None:
+        """[C T c₀], for a series. Other kernels gather a row a node, or two columns as one."""
+        if not (self._plain and isinstance(self.kernel, TaylorKernel)):
+            return None
+        return np.hstack([self.coefficients @ self.transform, self.coefficients[:, :1]])
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         numbers, arrays = self.kernel.state()

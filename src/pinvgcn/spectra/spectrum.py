@@ -52,6 +52,8 @@ class Spectrum:
     largest, smallest : float, optional
         The largest |entry| of an eigenvector (infinite where there is none) and the smallest norm of a row of
         U₀, over all nodes; by default from the rows of ``group``, which then compares them.
+    count : int, optional
+        The number of nodes, where a saved model has not kept their rows of ``basis``.
     """
 
     basis: np.ndarray
@@ -67,6 +69,7 @@ class Spectrum:
     group: Group = ALONE
     largest: float = math.nan
     smallest: float = math.nan
+    count: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.noise) != self.rank:
@@ -91,14 +94,24 @@ class Spectrum:
         return self.basis.shape[1] - self.rank
 
     @property
+    def known(self) -> np.ndarray:
+        """[U₀ U_r] at the nodes; an error where a saved model has not kept it."""
+        if self.count is not None:
+            raise GraphError(
+                f"A saved model does not keep the eigenvectors at its {self.count:,} training points. Call "
+                "extend(points), which gives them at these points and at any others."
+            )
+        return self.basis
+
+    @property
     def null_vectors(self) -> np.ndarray:
         """U₀: (n, k)."""
-        return self.basis[:, : self.components]
+        return self.known[:, : self.components]
 
     @property
     def vectors(self) -> np.ndarray:
         """U_r: (n, r)."""
-        return self.basis[:, self.components :]
+        return self.known[:, self.components :]
 
     @property
     def relative_residuals(self) -> np.ndarray:
@@ -119,7 +132,7 @@ class Spectrum:
     @property
     def n_nodes(self) -> int:
         """n, of this rank"""
-        return len(self.basis)
+        return len(self.basis) if self.count is None else self.count
 
     @property
     def eigengap(self) -> float:
@@ -145,10 +158,12 @@ class Spectrum:
             f"eigengap={self.eigengap:.4g}, solver={self.solver!r})"
         )
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Everything, as a description for JSON and arrays."""
+    def state(self, *, without: int | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Everything, as a description for JSON and arrays. What is extended may go ``without`` its basis at
+        so many nodes, those of all ranks."""
+        kept = without is None or self.extension is None
         arrays = {
-            "basis": self.basis,
+            "basis": self.basis if kept else self.basis[:0],
             "values": self.values,
             "residuals": self.residuals,
             "mu": self.mu,
@@ -160,6 +175,9 @@ class Spectrum:
             "degree_error": self.degree_error,
             "degree_bound": self.degree_bound if math.isfinite(self.degree_bound) else None,
             "extension": None,
+            "largest": self.largest if math.isfinite(self.largest) else None,
+            "smallest": self.smallest,
+            "count": self.count if kept else without,
         }
         if self.extension is not None:
             numbers, more = self.extension.state()
@@ -170,16 +188,16 @@ class Spectrum:
     @classmethod
     def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Spectrum:
         """The inverse of ``state``."""
-        shapes = _checked(arrays)
+        kept = description["count"] is None
+        shapes = _checked(arrays, "n" if kept else "0")
+        if not kept:
+            shapes.known["n"] = description["count"]
         extension = None
         if description["extension"] is not None:
             prefix = "extension."
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
             extension = extension_from_state(description["extension"]["kind"], description["extension"], mine)
             extension.check(shapes)
-        if "null_vectors" in arrays:  # format 1
-            basis = np.hstack([arrays["null_vectors"], arrays["vectors"]])
-            return cls(basis, arrays["values"], arrays["residuals"], description["solver"], extension)
         bound = description.get("degree_bound")
         return cls(
             arrays["basis"],
@@ -192,6 +210,9 @@ class Spectrum:
             degree_error=description["degree_error"],
             degree_bound=math.inf if bound is None else bound,
             reason=description["reason"],
+            largest=math.inf if description["largest"] is None else description["largest"],
+            smallest=description["smallest"],
+            count=description["count"],
         )
 
     def save(self, path: str | Path) -> None:
@@ -216,15 +237,10 @@ class Spectrum:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
 
 
-def _checked(arrays: dict[str, np.ndarray]) -> Shapes:
-    """The sizes n and k of a spectrum in a file, whose arrays agree on them."""
+def _checked(arrays: dict[str, np.ndarray], rows: str) -> Shapes:
+    """The sizes n and k of a spectrum in a file, whose arrays agree on them; its basis has so many rows."""
     shapes = Shapes()
-    if "null_vectors" in arrays:  # format 1
-        shapes("vectors", arrays["vectors"], "n r")
-        shapes("null_vectors", arrays["null_vectors"], "n components")
-        shapes.known["k"] = shapes.known["components"] + shapes.known["r"]
-    else:
-        shapes("basis", arrays["basis"], "n k")
+    shapes("basis", arrays["basis"], f"{rows} k")
     for name in ("values", "residuals", "mu", "noise"):
         if name in arrays:
             shapes(name, arrays[name], "r")

@@ -36,8 +36,8 @@ its own, with all that the runs share. <em>Memory</em> is the most that the meth
 the libraries and the data. The most accurate method is set in bold, whichever it is.</p>""")
 
 SURROUNDINGS = """They saw coordinates, the local shapes of <code>local_geometry</code> and the extra columns
-of the scan, as PinvGCN does, and the class probabilities of each were averaged over the same
-neighbours."""
+of the scan, as PinvGCN does, and the class probabilities of each were averaged in the same
+way over what is around."""
 
 CHART = """Large marks are means, small ones single choices of labels; PinvGCN is the blue disc. Time and
 memory are on logarithmic scales."""

@@ -28,7 +28,7 @@ def statistics(task: Task) -> dict[str, Any]:
         }
         return described
     spectrum = task.graph.spectrum(None if isinstance(task.graph, Hypergraph) else FEW)
-    described["components"] = int(spectrum.null_vectors.shape[1])
+    described["components"] = int(spectrum.components)
     described["eigengap"] = round(float(spectrum.eigengap), 6)
     if isinstance(task.graph, Hypergraph):
         described["hyperedges"] = task.graph.n_hyperedges

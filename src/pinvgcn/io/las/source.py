@@ -98,9 +98,10 @@ class LasSource(ScanSource):
                 record = reader.read_points(size)
                 with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused later
                     points = np.stack([record.x, record.y, record.z], axis=1)  # (k, 3)
-                yield Piece(start, points, {name: self._field(record, name) for name in names})
+                yield Piece(start, points, {name: self.field(record, name) for name in names})
 
-    def _field(self, record: Any, name: str) -> np.ndarray:
+    def field(self, record: Any, name: str) -> np.ndarray:
+        """A field of points that laspy has read: (k,)."""
         dimension, index, dtype = self._dimensions[name]
         values = as_field(record[dimension])
         return (values if index is None else values[:, index].copy()).astype(dtype, copy=False)

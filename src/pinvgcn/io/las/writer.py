@@ -66,6 +66,7 @@ class LasWriter(ScanWriter):
         self._vlr: lazrs.LazVlr | None = None
         self._compressor: Any = None
         self._reader: Any = None
+        self._ahead: Any = None  # points that were read and not yet written
         self._vlrs = self._records()  # now: what cannot be described must fail before the work
 
     def _plan(self) -> list[Slot]:
@@ -121,9 +122,17 @@ class LasWriter(ScanWriter):
         with reading(self.source.path):
             self._reader = self.source.open()
 
-    def _write(self, values: dict[str, np.ndarray], count: int) -> None:
+    def present(self, name: str, count: int) -> np.ndarray:
+        self._ahead = self._next(count)
+        return self.source.field(self._ahead, name)
+
+    def _next(self, count: int) -> Any:
         with reading(self.source.path):
-            record = self._reader.read_points(count)
+            return self._reader.read_points(count)
+
+    def _write(self, values: dict[str, np.ndarray], count: int) -> None:
+        record = self._next(count) if self._ahead is None else self._ahead
+        self._ahead = None
         for name, column in values.items():
             if name in self.added:
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from itertools import compress
 from pathlib import Path
 from typing import IO
 
@@ -12,8 +13,8 @@ from pinvgcn.io.failures import reading
 from pinvgcn.io.packed.columns import Column
 from pinvgcn.io.packed.source import PackedSource
 from pinvgcn.io.scan_writer import ScanWriter, copy_bytes, exact_cast
-from pinvgcn.io.text.lines import Lines, is_data
-from pinvgcn.io.text.writer import exchanged, extended
+from pinvgcn.io.text.lines import Lines, are_data
+from pinvgcn.io.text.writer import digits, exchanged, extended
 
 
 class PackedWriter(ScanWriter):
@@ -90,18 +91,13 @@ class PackedWriter(ScanWriter):
         assert self._lines is not None
         with reading(self.source.path):
             lines, _ = self._lines.take(count)
-        texts = {
-            name: [text.encode() for text in column.astype(str).tolist()] for name, column in new.items()
-        }
-        point = 0
-        for number, line in enumerate(lines):
-            if not is_data(line):
-                continue
+        texts = {name: digits(column) for name, column in new.items()}
+        for point, number in enumerate(compress(range(len(lines)), are_data(lines))):
+            line = lines[number]
             cells = {self.place(line, n): texts[c.name][point] for n, c in self.replaced.items()}
             line = exchanged(line, b"", cells) if cells else line
             ends = [texts[column.name][point] for column in self.appended]
             lines[number] = extended(line, b"", ends) if ends else line
-            point += 1
         self._to.write(b"".join(lines))
 
     def place(self, line: bytes, number: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.text.dialect import Dialect, is_number, split
-from pinvgcn.io.text.lines import is_data
+from pinvgcn.io.text.lines import are_data, is_data
 
 EMPTY, TEXT = np.dtype("V1"), np.dtype(object)  # a column without any value yet; a column of words
 # digits give the nearest number: older versions of pandas have to be asked for that
@@ -72,9 +73,10 @@ class Cells:
     ) -> pd.DataFrame:
         """The named columns; those without a type get the narrowest that fits."""
         dialect = self.dialect
-        data = [line for line in lines if is_data(line)]
-        self._check_widths(lines, first, data)
-        text = b"".join(line if line.endswith((b"\n", b"\r")) else line + b"\n" for line in data)
+        data = list(compress(lines, are_data(lines)))
+        text = b"".join(data)
+        if b"\0" in text or self._has_odd(data):
+            self._refuse_line(lines, first)
         # whole numbers cannot be missing, and words never are
         gaps = [name for name in names if name not in types or types[name].kind == "f"]
         try:
@@ -104,21 +106,29 @@ class Cells:
             raise ScanFileError(f"{self.path}, line {number}: a quotation mark opens and does not close.")
         return frame
 
-    def _check_widths(self, lines: Sequence[bytes], first: int, data: list[bytes]) -> None:
+    def _has_odd(self, data: list[bytes]) -> bool:
+        """Whether a line has more or fewer cells than there are columns; quotes are looked at only then."""
         separator, width = self.dialect.separator, len(self.dialect.names)
         if separator:
-            odd = (line for line in data if line.count(separator) != width - 1)
+            found = [line.count(separator) + 1 for line in data]
         else:
-            odd = (line for line in data if len(line.split()) != width)
-        if any(b"\0" in line for line in data) or any(len(split(line, separator)) != width for line in odd):
-            for number, line in enumerate(lines, start=first):
-                if b"\0" in line:
-                    raise ScanFileError(f"{self.path}, line {number}: must be text. Got a zero byte in it.")
-                if is_data(line) and (found := len(split(line, separator))) != width:
-                    raise ScanFileError(
-                        f"{self.path}, line {number}: must have {width} columns as the lines before it. "
-                        f"Got {found} instead."
-                    )
+            found = list(map(len, map(bytes.split, data)))
+        if found.count(width) == len(found):
+            return False
+        odd = compress(data, [n != width for n in found])
+        return any(len(split(line, separator)) != width for line in odd)
+
+    def _refuse_line(self, lines: Sequence[bytes], first: int) -> None:
+        """Raise at the first line that is no text or has another number of cells."""
+        separator, width = self.dialect.separator, len(self.dialect.names)
+        for number, line in enumerate(lines, start=first):
+            if b"\0" in line:
+                raise ScanFileError(f"{self.path}, line {number}: must be text. Got a zero byte in it.")
+            if is_data(line) and (found := len(split(line, separator))) != width:
+                raise ScanFileError(
+                    f"{self.path}, line {number}: must have {width} columns as the lines before it. "
+                    f"Got {found} instead."
+                )
 
     def _wrong_cell(
         self, lines: Sequence[bytes], first: int, names: Sequence[str], reason: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -65,7 +65,7 @@ class Lines:
             some = self._lines[self._next : self._next + count - found]
             self._next += len(some)
             taken += some
-            found += sum(map(is_data, some))
+            found += sum(are_data(some))
         self.number += len(taken)
         return taken, found
 
@@ -82,3 +82,11 @@ def is_data(line: bytes) -> bool:
     """Neither blank nor a comment."""
     text = line.lstrip()
     return bool(text) and not text.startswith(COMMENTS)
+
+
+def are_data(lines: Sequence[bytes]) -> list[bool]:
+    """The same of many lines; several times faster where none of them has the mark of a comment in it."""
+    text = b"".join(lines)
+    if any(mark in text for mark in COMMENTS):
+        return list(map(is_data, lines))
+    return list(map(bool, map(bytes.strip, lines)))

@@ -5,6 +5,8 @@ character stays, comments and line ends too.
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +15,7 @@ import numpy as np
 from pinvgcn.io.failures import reading
 from pinvgcn.io.scan_writer import ScanWriter
 from pinvgcn.io.text.dialect import WORD, split
-from pinvgcn.io.text.lines import Lines, is_data, open_text
+from pinvgcn.io.text.lines import Lines, are_data, open_text
 from pinvgcn.io.text.source import TextSource
 
 
@@ -51,18 +53,13 @@ class TextWriter(ScanWriter):
         with reading(self.source.path):
             lines, _ = self._lines.take(count)
         replaced = [(place, self._texts(values[name])) for name, place in self._replaced.items()]
-        appended = [self._texts(values[name]) for name in self._appended]
-        point = 0
-        for number, line in enumerate(lines):
-            if not is_data(line):
-                continue
+        appended = list(zip(*(self._texts(values[name]) for name in self._appended), strict=True))
+        for point, number in enumerate(compress(range(len(lines)), are_data(lines))):
             if replaced:
                 cells = {place: texts[point] for place, texts in replaced}
-                line = exchanged(line, dialect.separator, cells)
+                lines[number] = exchanged(lines[number], dialect.separator, cells)
             if appended:
-                line = extended(line, dialect.separator, [texts[point] for texts in appended])
-            lines[number] = line
-            point += 1
+                lines[number] = extended(lines[number], dialect.separator, appended[point])
         self._to.write(b"".join(lines))
 
     def _end(self) -> None:
@@ -81,10 +78,10 @@ class TextWriter(ScanWriter):
             return [self._word(value) for value in column.tolist()]
         if column.dtype.kind == "b":
             column = column.astype(np.uint8)
-        texts = column.astype(str).tolist()
+        texts = digits(column)
         if dialect.decimal == ".":
-            return [text.encode() for text in texts]
-        return [quoted(text.replace(".", ",").encode(), dialect.separator) for text in texts]
+            return texts
+        return [quoted(text.replace(b".", b","), dialect.separator) for text in texts]
 
     def _word(self, value: object) -> bytes:
         dialect = self.source.dialect
@@ -105,7 +102,17 @@ class Packed(gzip.GzipFile):
             self._raw.close()
 
 
-def extended(line: bytes, separator: bytes, cells: list[bytes]) -> bytes:
+def digits(column: np.ndarray) -> list[bytes]:
+    """Each number in the fewest digits that give it back."""
+    if column.dtype.kind in "iu":
+        texts: list[bytes] = column.astype(
+            bytes
+        ).tolist()  # at once is faster; of floating point it is slower
+        return texts
+    return [text.encode() for text in column.astype(str).tolist()]
+
+
+def extended(line: bytes, separator: bytes, cells: Sequence[bytes]) -> bytes:
     body = line.rstrip(b"\r\n")
     between = separator or (b"\t" if b"\t" in body else b" ")
     return between.join([body, *cells]) + line[len(body) :]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.errors import MissingDependencyError
+from pinvgcn.compiled import compiled
 from pinvgcn.parallel import ranges, share_out
 
 AT_A_TIME = 512  # nodes a task
@@ -30,14 +28,13 @@ def diffusion(adjacency: Any, *, alpha: float = 0.05, top: int = 64, epsilon: fl
     A.data[:] = 1
     A = sp.csr_array(A + sp.eye_array(A.shape[0]))
     n = A.shape[0]
-    push = _compiled()
     bound = alpha * epsilon * n / A.nnz  # for each neighbour that a node has
     indptr, indices = A.indptr.astype(np.int64), A.indices.astype(np.int32)
 
     def rows(part: slice) -> sp.csr_array:
         index = np.full((part.stop - part.start, top), -1, dtype=np.int32)
         value = np.zeros((part.stop - part.start, top))
-        push(indptr, indices, part.start, part.stop, alpha, bound, index, value)
+        _push(indptr, indices, part.start, part.stop, alpha, bound, index, value)
         found = index >= 0
         ends = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
         return sp.csr_array((value[found], index[found], ends), shape=(len(index), n))
@@ -47,16 +44,7 @@ def diffusion(adjacency: Any, *, alpha: float = 0.05, top: int = 64, epsilon: fl
     return sp.csr_array(sp.diags_array(1 / np.asarray(S.sum(axis=1)).ravel()) @ S)
 
 
-@cache
-def _compiled() -> Callable[..., None]:
-    """``_push`` as machine code that lets other threads run."""
-    try:
-        import numba
-    except ImportError:
-        raise MissingDependencyError("Graph diffusion needs numba: pip install numba") from None
-    return numba.njit(nogil=True)(_push)
-
-
+@compiled
 def _push(
     indptr: np.ndarray,
     indices: np.ndarray,

@@ -1,0 +1,389 @@
+"""Local shapes from a pyramid of summed moments: what surrounds a point, as numbers a classifier can use.
+
+Each occupied cell of a lattice holds ten sums over its points, (1, x, xxᵀ) about its centre, and their lowest
+and highest z. At a point the sums of the eight cells around it are blended trilinearly, which gives the
+covariance of what lies within about 1.5 cells. There is no search for neighbours, and sums add: over parts of
+a cloud, over tiles, over processes (`docs/maths.md`, 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.compiled import compiled, inlined
+from pinvgcn.errors import DataError
+from pinvgcn.features.lattice import (
+    NAMES,
+    PLAN_NAMES,
+    Lattice,
+    find,
+    grouped,
+    in_curve_order,
+    share,
+    tabulated,
+)
+from pinvgcn.parallel import ranges, share_out
+
+MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits
+CHUNK = 2_048  # points that a thread takes at a time
+
+
+@dataclass(frozen=True)
+class CellSums:
+    """Sums over the points of each occupied cell, at one level of a lattice."""
+
+    keys: np.ndarray  # (c, 3) int64
+    sums: np.ndarray  # (c, 10) int64: n, Σx, Σy, Σz, Σxx, Σxy, Σxz, Σyy, Σyz, Σzz about the centre, in units
+    low: np.ndarray  # (c,) int64, lowest z, in units
+    high: np.ndarray  # (c,) int64
+
+    def coarser(self, bits: int) -> CellSums:
+        """The cells that are twice as large; these have ``bits`` bits."""
+        order = np.arange(len(self.keys))  # a curve through cells is one through larger cells
+        parent, keys = grouped(self.keys, order, 1)
+        return CellSums(keys, *_coarser(self.keys, self.sums, self.low, self.high, parent, len(keys), bits))
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """By which a cell is found."""
+        return tabulated(self.keys)
+
+
+@dataclass(frozen=True)
+class LocalShapes:
+    """Features of points that were measured within a larger cloud, and the cells they were measured by."""
+
+    values: np.ndarray  # (n, f)
+    lattice: Lattice
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """The sums of a cloud at the finest level of a lattice, of which all others are made."""
+
+    lattice: Lattice
+    finest: CellSums
+
+    @classmethod
+    def of(cls, points: Any, lattice: Lattice) -> Pyramid:
+        """Of a cloud (n, 3)."""
+        positions = lattice.positions(points, "cloud")
+        order = in_curve_order(positions, lattice.bits)
+        cell, keys = grouped(positions, order, lattice.bits)
+        return cls(lattice, CellSums(keys, *_summed(positions, cell, len(keys), lattice.bits)))._checked()
+
+    @classmethod
+    def sum(cls, parts: Sequence[Pyramid]) -> Pyramid:
+        """Of all points of some clouds together."""
+        lattice = parts[0].lattice
+        keys = np.concatenate([part.finest.keys for part in parts])
+        order = in_curve_order(keys, 0)
+        cell, distinct = grouped(keys, order, 0)
+        sums = np.concatenate([part.finest.sums for part in parts])
+        low = np.concatenate([part.finest.low for part in parts])
+        high = np.concatenate([part.finest.high for part in parts])
+        return cls(lattice, CellSums(distinct, *_added(sums, low, high, cell, len(distinct))))._checked()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What a file keeps: whole numbers, as narrow as they may be."""
+        cells = self.finest
+        height = np.column_stack([cells.low, cells.high])
+        arrays = {
+            "keys": cells.keys,
+            "first": cells.sums[:, :4],
+            "second": cells.sums[:, 4:],
+            "height": height,
+        }
+        return {f"shapes.{name}": array for name, array in arrays.items()}
+
+    @classmethod
+    def from_state(cls, lattice: Lattice, arrays: dict[str, np.ndarray]) -> Pyramid:
+        """What ``state`` gave, of one process or of several, whose cells are added up."""
+        keys, first, second, height = (
+            arrays[f"shapes.{name}"].astype(np.int64) for name in ("keys", "first", "second", "height")
+        )
+        low, high = np.ascontiguousarray(height.T)
+        return cls.sum([cls(lattice, CellSums(keys, np.hstack([first, second]), low, high))])
+
+    def _checked(self) -> Pyramid:
+        most = int(self.levels[-1].sums[:, 0].max(initial=0))
+        if most > MOST:
+            coarsest = self.lattice.cell * 2 ** (self.lattice.levels - 1)
+            raise DataError(
+                f"A cell of {coarsest:g} may hold {MOST:,} points at most. Got {most:,}; thin the cloud."
+            )
+        return self
+
+    @cached_property
+    def levels(self) -> list[CellSums]:
+        """From the finest to the coarsest."""
+        found = [self.finest]
+        for level in range(1, self.lattice.levels):
+            found.append(found[-1].coarser(self.lattice.bits + level - 1))
+        return found
+
+    @cached_property
+    def plans(self) -> list[CellSums]:
+        """Whole columns of cells, with z = 0; their sums are counts alone."""
+        return [_columns(self.levels[level]) for level in self.lattice.plans]
+
+    def shapes(self, points: Any, *, heard: Callable[[int], None] = lambda count: None) -> np.ndarray:
+        """Features (m, f) of any points within this cloud, in single precision; see `local_geometry`.
+
+        ``heard`` is told how many points are done.
+        """
+        lattice = self.lattice
+        positions = lattice.positions(points)
+        order = in_curve_order(positions, lattice.bits)
+        width = len(NAMES) * lattice.levels
+        out = np.empty((len(positions), len(lattice.names)), dtype=np.float32)
+        levels, plans = self.levels, self.plans
+
+        def fill(some: slice) -> None:
+            rows = order[some]
+            for level, cells in enumerate(levels):
+                _shapes(
+                    positions, rows, lattice.bits + level, lattice.unit, cells.table, cells.keys, cells.sums,
+                    cells.low, cells.high, out, len(NAMES) * level,
+                )  # fmt: skip
+            for number, (level, cells) in enumerate(zip(lattice.plans, plans, strict=True)):
+                _heights(
+                    positions, rows, lattice.bits + level, lattice.unit, cells.table, cells.keys, cells.low,
+                    cells.high, out, width + len(PLAN_NAMES) * number,
+                )  # fmt: skip
+
+        parts = ranges(len(positions), CHUNK)
+        for part, _ in zip(parts, share_out(fill, parts), strict=True):
+            heard(part.stop)
+        return out
+
+
+def _columns(cells: CellSums) -> CellSums:
+    flat = cells.keys.copy()
+    flat[:, 2] = 0
+    cell, keys = grouped(flat, in_curve_order(flat, 0), 0)
+    return CellSums(keys, *_added(cells.sums[:, :1], cells.low, cells.high, cell, len(keys)))
+
+
+@compiled
+def _summed(positions, cell, count, bits):  # type: ignore[no-untyped-def]
+    """Sums over the points of each cell."""
+    sums = np.zeros((count, 10), np.int64)
+    low, high = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
+    half, mask = 1 << (bits - 1), (1 << bits) - 1
+    for i in range(len(positions)):
+        j = cell[i]
+        x, y, z = (
+            (positions[i, 0] & mask) - half,
+            (positions[i, 1] & mask) - half,
+            (positions[i, 2] & mask) - half,
+        )
+        sums[j, 0] += 1
+        sums[j, 1] += x
+        sums[j, 2] += y
+        sums[j, 3] += z
+        sums[j, 4] += x * x
+        sums[j, 5] += x * y
+        sums[j, 6] += x * z
+        sums[j, 7] += y * y
+        sums[j, 8] += y * z
+        sums[j, 9] += z * z
+        low[j], high[j] = min(low[j], positions[i, 2]), max(high[j], positions[i, 2])
+    return sums, low, high
+
+
+@compiled
+def _added(sums, low, high, cell, count):  # type: ignore[no-untyped-def]
+    """Rows that belong to the same cell, added up."""
+    total = np.zeros((count, sums.shape[1]), np.int64)
+    lowest, highest = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
+    for i in range(len(cell)):
+        j = cell[i]
+        for k in range(sums.shape[1]):
+            total[j, k] += sums[i, k]
+        lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
+    return total, lowest, highest
+
+
+@compiled
+def _coarser(keys, sums, low, high, parent, count, bits):  # type: ignore[no-untyped-def]
+    """Sums of the children of each cell, moved to its centre; children have ``bits`` bits."""
+    total = np.zeros((count, 10), np.int64)
+    lowest, highest = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
+    quarter = 1 << (bits - 1)
+    for i in range(len(keys)):
+        j = parent[i]
+        dx = quarter if keys[i, 0] & 1 else -quarter
+        dy = quarter if keys[i, 1] & 1 else -quarter
+        dz = quarter if keys[i, 2] & 1 else -quarter
+        n, x, y, z = sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3]
+        total[j, 0] += n
+        total[j, 1] += x + n * dx
+        total[j, 2] += y + n * dy
+        total[j, 3] += z + n * dz
+        total[j, 4] += sums[i, 4] + 2 * dx * x + n * dx * dx
+        total[j, 5] += sums[i, 5] + dx * y + dy * x + n * dx * dy
+        total[j, 6] += sums[i, 6] + dx * z + dz * x + n * dx * dz
+        total[j, 7] += sums[i, 7] + 2 * dy * y + n * dy * dy
+        total[j, 8] += sums[i, 8] + dy * z + dz * y + n * dy * dz
+        total[j, 9] += sums[i, 9] + 2 * dz * z + n * dz * dz
+        lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
+    return total, lowest, highest
+
+
+@inlined
+def eigenvalues(a, b, c, d, e, f):  # type: ignore[no-untyped-def]
+    """λ₁ ≥ λ₂ ≥ λ₃ of the symmetric matrix with rows (a, b, c), (b, d, e), (c, e, f)."""
+    q = (a + d + f) / 3
+    aa, dd, ff = a - q, d - q, f - q
+    off = b * b + c * c + e * e
+    p = np.sqrt((aa * aa + dd * dd + ff * ff + 2 * off) / 6)
+    if p <= 1e-14 * abs(q) or p == 0:
+        first = second = third = q
+    else:
+        r = (aa * (dd * ff - e * e) - b * (b * ff - e * c) + c * (b * e - dd * c)) / (2 * p * p * p)
+        angle = np.arccos(min(1.0, max(-1.0, r))) / 3
+        first = q + 2 * p * np.cos(angle)
+        third = q + 2 * p * np.cos(angle + 2 * np.pi / 3)
+        second = 3 * q - first - third
+    return first, second, third
+
+
+@inlined
+def upright(a, b, d, first, second, third):  # type: ignore[no-untyped-def]
+    """The squared z of the unit eigenvectors of λ₁ and λ₃, from λ₁, λ₂, λ₃ and the minor (a, b), (b, d).
+
+    z_i² ∏_{k≠i} (λ_i − λ_k) = ∏_k (λ_i − μ_k) with the eigenvalues μ of the minor. Where two eigenvalues
+    coincide, any vector of their plane is one: z² is the mean over the plane.
+    """
+    trace, minor = a + d, a * d - b * b
+    tiny = 1e-6 * first
+    apart12, apart23 = first - second > tiny, second - third > tiny
+    z1, z3 = 1 / 3, 1 / 3
+    if apart12:
+        z1 = (first * (first - trace) + minor) / ((first - second) * (first - third))
+        z1 = min(1.0, max(0.0, z1))
+    if apart23:
+        z3 = (third * (third - trace) + minor) / ((third - first) * (third - second))
+        z3 = min(1.0, max(0.0, z3))
+    if apart12 and not apart23:
+        z3 = (1 - z1) / 2
+    if apart23 and not apart12:
+        z1 = (1 - z3) / 2
+    return z1, z3
+
+
+@compiled
+def _shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, column):  # type: ignore[no-untyped-def]
+    """The nine features of one level, at the positions of ``rows``, into ``out`` from ``column`` on.
+
+    Positions come in the order of a curve: the eight cells around a corner of the lattice are looked up once
+    for all points of a cell that are nearest to that corner, and their sums are moved to the corner.
+    """
+    half, size = 1 << (bits - 1), float(1 << bits)
+    moved = np.empty((8, 8, 10))  # of each corner of the present cell: eight cells around it, their sums
+    lows, highs = np.empty(8, np.int64), np.empty(8, np.int64)
+    known = np.zeros(8, np.bool_)
+    cx, cy, cz = 0, 0, 0
+    blend = np.empty(10)
+    for k in range(len(rows)):
+        i = rows[k]
+        x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
+        qx, qy, qz = x >> bits, y >> bits, z >> bits
+        if k == 0 or qx != cx or qy != cy or qz != cz:
+            known[:] = False
+            cx, cy, cz = qx, qy, qz
+        vx, vy, vz = (x + half) >> bits, (y + half) >> bits, (z + half) >> bits
+        corner = (vx - qx) + 2 * (vy - qy) + 4 * (vz - qz)
+        if not known[corner]:
+            known[corner] = True
+            lowest, highest = np.int64(2**62), np.int64(-(2**62))
+            for s in range(8):
+                dx, dy, dz = (s & 1) - 0.5, ((s >> 1) & 1) - 0.5, (s >> 2) - 0.5
+                j = find(table, keys, vx - 1 + (s & 1), vy - 1 + ((s >> 1) & 1), vz - 1 + (s >> 2))
+                cell = moved[corner, s]
+                if j < 0:
+                    cell[:] = 0.0
+                    continue
+                n = float(sums[j, 0])
+                sx, sy, sz = sums[j, 1] / size, sums[j, 2] / size, sums[j, 3] / size
+                cell[0] = n
+                cell[1] = sx + n * dx
+                cell[2] = sy + n * dy
+                cell[3] = sz + n * dz
+                cell[4] = sums[j, 4] / size / size + 2 * dx * sx + n * dx * dx
+                cell[5] = sums[j, 5] / size / size + dx * sy + dy * sx + n * dx * dy
+                cell[6] = sums[j, 6] / size / size + dx * sz + dz * sx + n * dx * dz
+                cell[7] = sums[j, 7] / size / size + 2 * dy * sy + n * dy * dy
+                cell[8] = sums[j, 8] / size / size + dy * sz + dz * sy + n * dy * dz
+                cell[9] = sums[j, 9] / size / size + 2 * dz * sz + n * dz * dz
+                lowest, highest = min(lowest, low[j]), max(highest, high[j])
+            lows[corner], highs[corner] = lowest, highest
+        tx = (x + half - (vx << bits)) / size
+        ty = (y + half - (vy << bits)) / size
+        tz = (z + half - (vz << bits)) / size
+        blend[:] = 0.0
+        for s in range(8):
+            cell = moved[corner, s]
+            if cell[0] > 0:
+                weight = share(s, tx, ty, tz)
+                for m in range(10):
+                    blend[m] += weight * cell[m]
+        n = blend[0]
+        first = second = third = 0.0
+        z1 = z3 = 1 / 3
+        lift = 0.0
+        if n > 0:
+            mx, my, mz = blend[1] / n, blend[2] / n, blend[3] / n
+            a, b, c = blend[4] / n - mx * mx, blend[5] / n - mx * my, blend[6] / n - mx * mz
+            d, e, f = blend[7] / n - my * my, blend[8] / n - my * mz, blend[9] / n - mz * mz
+            lift = (tz - 0.5 - mz) * size * unit
+            if a + d + f > 1e-12:
+                first, second, third = eigenvalues(a, b, c, d, e, f)
+                third = max(third, 0.0)
+                second = max(second, third)
+                first = max(first, second)
+                z1, z3 = upright(a, b, d, first, second, third)
+        scale = first if first > 0 else 1.0
+        out[i, column] = (first - second) / scale
+        out[i, column + 1] = (second - third) / scale
+        out[i, column + 2] = third / scale
+        out[i, column + 3] = 1 - z3
+        out[i, column + 4] = z1
+        out[i, column + 5] = np.sqrt(first)
+        out[i, column + 6] = lift
+        out[i, column + 7] = max(z - lows[corner], 0) * unit
+        out[i, column + 8] = max(highs[corner] - z, 0) * unit
+
+
+@compiled
+def _heights(positions, rows, bits, unit, table, keys, low, high, out, column):  # type: ignore[no-untyped-def]
+    """Above the lowest and below the highest point of the four columns around each position."""
+    half = 1 << (bits - 1)
+    lows, highs = np.empty(4, np.int64), np.empty(4, np.int64)
+    known = np.zeros(4, np.bool_)
+    cx, cy = 0, 0
+    for k in range(len(rows)):
+        i = rows[k]
+        x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
+        qx, qy = x >> bits, y >> bits
+        if k == 0 or qx != cx or qy != cy:
+            known[:] = False
+            cx, cy = qx, qy
+        vx, vy = (x + half) >> bits, (y + half) >> bits
+        corner = (vx - qx) + 2 * (vy - qy)
+        if not known[corner]:
+            known[corner] = True
+            lowest, highest = np.int64(2**62), np.int64(-(2**62))
+            for s in range(4):
+                j = find(table, keys, vx - 1 + (s & 1), vy - 1 + (s >> 1), 0)
+                if j >= 0:
+                    lowest, highest = min(lowest, low[j]), max(highest, high[j])
+            lows[corner], highs[corner] = lowest, highest
+        out[i, column] = max(z - lows[corner], 0) * unit
+        out[i, column + 1] = max(highs[corner] - z, 0) * unit
