@@ -38,6 +38,7 @@ ROOMS = (
     "sets",
     "set_columns",
     "members",
+    "fitting",
     "settings",
     "grounds",
     "learning",

@@ -62,6 +62,12 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV", help="Scans: list the 50 places where a label would help most.", show_default=False
+        ),
+    ] = None,
     tile_points: Annotated[
         int | None,
         typer.Option(
@@ -96,6 +102,7 @@ def predict(
         fitted = check_pair(model, first_of(file))
         if fitted is not None:
             not_for("a table", {"--field": field, "--metres": metres, "--tile-points": tile_points})
+            not_for("a table", {"--questions": questions})
             asked = TableRequest(model, out, probabilities, sets, force, dry_run, as_json, quiet)
             if many:
                 predict_parts(fitted, file, asked, group)
@@ -105,8 +112,9 @@ def predict(
         not_for("a scan", {"--probabilities": probabilities or None})
         size = {} if tile_points is None else {"tile_points": tile_points}
         request = PredictRequest(
-            model=model, scan=file[0], out=out, field=field, metres=metres, force=force, sets=sets, **size
-        )
+            model=model, scan=file[0], out=out, field=field, metres=metres, force=force, sets=sets,
+            questions=questions, **size,
+        )  # fmt: skip
         if many:
             predict_several(request, file, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)
         else:

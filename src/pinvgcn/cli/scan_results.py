@@ -58,15 +58,20 @@ def announce(
     report = f" The report took {after:,.1f} s more." if after else ""
     for line in (
         _learned_from(result),
+        *([] if result.expectation is None else [result.expectation]),
         *_held_out(result, tested),
         *([] if result.sets is None else [result.sets.line(), f"Column 'set': {result.set_column}."]),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. {counted(result.source.count, 'point')} in "
         f"{result.work_seconds:,.1f} s ({result.points_per_second:,.0f} a second).{report}",
-        "Written: " + ", ".join(str(path) for path in (result.out, *others) if path is not None),
+        "Written: " + ", ".join(str(path) for path in (result.out, *others, _questions(result)) if path),
     ):
         console.print(line, markup=False, soft_wrap=True)
     for line in result.notes():
         err().print(f"note: {line}", markup=False, soft_wrap=True)
+
+
+def _questions(result: Result) -> Path | None:
+    return None if result.doubts is None else result.doubts.path
 
 
 def _learned_from(result: Result) -> str:
@@ -87,9 +92,10 @@ def _held_out(result: Result, tested: Sequence[HeldOut]) -> list[str]:
     shares = result.counts / max(int(result.counts.sum()), 1)
     ours, give = tested[0].over_the_scan(shares)
     best = max(simple_methods(tested), key=lambda method: method.over_the_scan(shares)[0])
+    few = "" if result.estimate is None else " at random, which flatters where labels lie in few places"
     return [
-        f"Held-out labels, classes weighed by their shares: {100 * ours:.1f} ± {100 * give:.1f} % right. "
-        f"Best simple method: {best.title}, {100 * best.over_the_scan(shares)[0]:.1f} %."
+        f"Held-out labels{few}, classes weighed by their shares: {100 * ours:.1f} ± {100 * give:.1f} % "
+        f"right. Best simple method: {best.title}, {100 * best.over_the_scan(shares)[0]:.1f} %."
     ]
 
 

@@ -118,6 +118,12 @@ def segment(
             show_default=False,
         ),
     ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV", help="List the 50 places where a label would help most.", show_default=False
+        ),
+    ] = None,
     fit_points: Annotated[
         int, typer.Option(min=2_000, help="Larger scans are fitted to about so many of their points.")
     ] = 200_000,
@@ -168,6 +174,7 @@ def segment(
         random_state=seed,
         force=force,
         sets=sets,
+        questions=questions,
         settings=settings,
     )
     if several(scan):

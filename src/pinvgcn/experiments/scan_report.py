@@ -15,10 +15,12 @@ from pinvgcn.experiments.files import write_text
 from pinvgcn.experiments.held_out import FOLDS, HeldOut, held_out, simple_methods
 from pinvgcn.experiments.learned import learned_filters
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
+from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io.asprs import class_name
 from pinvgcn.scans import Result
 from pinvgcn.scans.jobs import silent
 from pinvgcn.scans.labels import name_of
+from pinvgcn.scans.questions import Question
 from pinvgcn.scans.survey import Tell
 
 HEADER = """<header>
@@ -26,6 +28,11 @@ HEADER = """<header>
 <h1>{name}: {points} points, classified from {labels} labels</h1>
 <div class="cards">{cards}</div>
 </header>"""
+UNSURE = """<p>Seen from above, each cell has the mean probability of the classes that were written there.
+Where it is low, the model guesses. The numbers mark the first places of the list below: a label there
+helps most. A place is chosen by the number of points around it that are expected to be wrong, the sum of
+1 − confidence, and no two places are close together.</p>"""
+SHOWN = 10  # questions
 CARD = '<div class="card"><h3>{title}</h3><p class="number">{number}</p><p class="soft">{text}</p></div>'
 
 TRUST = f"""<p>The labels were parted into {FOLDS}. Each part in turn was hidden, a model fitted to the
@@ -71,6 +78,7 @@ def scan_page(result: Result, tested: list[HeldOut], started: float) -> str:
         _header(result, tested, version),
         _classes(result, tested),
         _pictures(result),
+        _doubts(result),
         _trust(result, tested),
         _learned(result),
     ]
@@ -92,7 +100,9 @@ def _header(result: Result, tested: list[HeldOut], version: str) -> str:
             text="mean probability of the classes that were written",
         )
     ]
-    if tested:
+    if result.estimate is not None:
+        cards = [_expected(result.estimate), *([_at_random(result, tested)] if tested else []), *cards]
+    elif tested:
         of_scan, simple = tested[0], simple_methods(tested)
         ours = of_scan  # the model whose classes were written
         best = max(simple, key=lambda method: method.accuracy)
@@ -121,6 +131,34 @@ def _header(result: Result, tested: list[HeldOut], version: str) -> str:
         points=f"{result.source.count:,}",
         labels=f"{int(result.given.sum()):,}",
         cards="\n".join(cards),
+    )
+
+
+def _expected(estimate: AccuracyEstimate) -> str:
+    """The headline: what is expected at unlabelled points, or why nothing can be said."""
+    words = [estimate.basis, estimate.advice]
+    if estimate.accuracy is None:
+        number, words = "no estimate", [estimate.reason, estimate.advice]
+    else:
+        number = _percent(estimate.accuracy)
+        if estimate.low is not None and estimate.high is not None:
+            share = f"{100 * estimate.coverage:g} % interval"
+            words.insert(0, f"{share} {100 * estimate.low:.1f} to {100 * estimate.high:.1f}")
+    text = " ".join(f"{word[:1].upper()}{word[1:].rstrip('.')}." for word in words if word)
+    return CARD.format(
+        title="Expected to be right, of the unlabelled points", number=number, text=escape(text)
+    )
+
+
+def _at_random(result: Result, tested: list[HeldOut]) -> str:
+    """Random folds, beside an estimate that knows where labels lie."""
+    share, give = tested[0].over_the_scan(_shares(result))
+    best = max(simple_methods(tested), key=lambda method: method.over_the_scan(_shares(result))[0])
+    return CARD.format(
+        title="Right, of labels held out at random",
+        number=_percent(share),
+        text=f"± {100 * give:.1f}, by the shares of the classes: too high where labels lie in few places. "
+        f"Best simple method: {escape(best.title)}, {_percent(best.over_the_scan(_shares(result))[0])}",
     )
 
 
@@ -161,6 +199,54 @@ def _pictures(result: Result) -> str:
             f"What the model says of {part} points.",
         ),
     )
+
+
+def _doubts(result: Result) -> str:
+    doubts = result.doubts
+    if doubts is None or doubts.map is None:
+        return ""
+    shown = doubts.questions[:SHOWN]
+    rows = [
+        [
+            cell(str(question.number)),
+            cell(f"{question.x:.2f}"),
+            cell(f"{question.y:.2f}"),
+            cell(f"{question.z:.2f}"),
+            cell(escape(question.predicted_name) or "none"),
+            cell(_percent(question.confidence)),
+            cell(_runner_up(question)),
+            cell(f"{question.wrong:,.0f} of {question.points:,}"),
+        ]
+        for question in shown
+    ]
+    file = "" if doubts.path is None else f"; all are in {escape(doubts.path.name)}"
+    count = f"The first {len(shown)} of {len(doubts.questions)} places{file}." if shown else ""
+    return section(
+        "Where it is unsure",
+        UNSURE,
+        figure(
+            figures.plan(doubts.map, [(question.x, question.y) for question in shown]),
+            f"Mean confidence in cells of {doubts.map.side:g} {_unit(result)}.",
+        ),
+        table(
+            ["Place", "x", "y", "z", "Class", "Confidence", "Or", "Expected to be wrong"],
+            rows,
+            f"{count} Expected to be wrong: of the points in the cell around it.",
+            kind="dense",
+        )
+        if shown
+        else "",
+    )
+
+
+def _runner_up(question: Question) -> str:
+    if question.runner_up_probability is None:
+        return ""
+    return f"{escape(question.runner_up_name)}, {_percent(question.runner_up_probability)}"
+
+
+def _unit(result: Result) -> str:
+    return "m" if result.metres == 1 else f"units ({result.metres:g} m)"
 
 
 def _trust(result: Result, tested: list[HeldOut]) -> str:

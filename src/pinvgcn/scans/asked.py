@@ -22,7 +22,8 @@ from pinvgcn.io import open_scan
 from pinvgcn.io.scan_writer import ENDINGS
 from pinvgcn.scans.files import Files, is_pattern
 from pinvgcn.scans.jobs import frame_of
-from pinvgcn.scans.output import Copy, check_target
+from pinvgcn.scans.output import Copy
+from pinvgcn.scans.output_files import check_outputs
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import check_labels
 from pinvgcn.scans.survey import Tell
@@ -71,35 +72,18 @@ class Asked:
         command = group.values(command)[0]
         return cls(request, files, out, work_place(paths, request.out), command, group)
 
-    @property
-    def save_model(self) -> Path | None:
-        """Where the model is to be kept as well."""
-        return getattr(self.request, "save_model", None)
-
     def check_files(self, *, there: bool, saved: str | None = None) -> None:
         """Refuse files that are there already or that are the scans themselves, on all ranks alike.
 
-        ``there`` says that copies may be, those of this job; ``saved`` is where it has saved the model.
+        ``there`` says that copies and questions may be, those of this job; ``saved`` is where it has saved
+        the model.
         """
         with together(self.group):
             if self.group.rank == 0:
-                self._check_files(there or self.request.force, saved)
-
-    def _check_files(self, there: bool, saved: str | None) -> None:
-        model, force = self.save_model, self.request.force
-        places = {path.resolve() for path in self.files.paths}
-        for path in [*self.out, *([] if model is None else [model])]:
-            if path.resolve() in places:
-                raise ParameterError(
-                    f"A scan must not be written over: its labels would be lost. Got {path}."
+                folder = None if self.out == [self.request.out] else self.request.out
+                check_outputs(
+                    self.request, self.files.paths, self.out, folder=folder, resumed=there, saved=saved
                 )
-            mine = force or str(path.resolve()) == saved if path is model else there
-            if path.exists() and not mine:
-                raise ParameterError(f"{path} is there already. Choose another place, or add --force.")
-        if model is not None:
-            if model.resolve() in {path.resolve() for path in self.out}:
-                raise ParameterError(f"-o and --save-model must be different files. Got {model} twice.")
-            check_target(model, True)
 
     def survey(self, model: PinvGCNClassifier | None, tell: Tell, *, dry: bool = False) -> Reading:
         """Read the files; with the labels or the ``model``, what cannot be done is known and refused."""

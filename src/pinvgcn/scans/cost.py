@@ -15,6 +15,7 @@ from pinvgcn.nodes import SCAN
 from pinvgcn.scans.jobs import silent, start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.output import Copy
+from pinvgcn.scans.places import COUNT
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
@@ -81,6 +82,7 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
         "labels": ", ".join(f"{count:,} of {name}" for name, count in zip(names, seen.counts, strict=True)),
         "fitted to": how,
         **_written(copy),
+        **asked_for(request),
     }
     cores = os.cpu_count() or 1
     shapes = SHAPE_SECONDS / cores if local else 0.0
@@ -104,6 +106,7 @@ def plan_predict(request: PredictRequest) -> Plan:
         f"{counted(model.spectrum_.n_nodes, 'point')}",
         "tiles": f"{tiles:,}",
         **_written(copy),
+        **asked_for(request),
     }
     seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
     members = len(model._ensemble.members)
@@ -124,6 +127,11 @@ def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
 def _written(copy: Copy) -> dict[str, str]:
     sets = {"set goes to": f"{SET}: {explained(copy.classes, copy.format)}"} if copy.sets else {}
     return {"class goes to": copy.field, **sets, "written": f"{copy.writer.out}, {copy.format.upper()}"}
+
+
+def asked_for(request: SegmentRequest | PredictRequest) -> dict[str, str]:
+    """The questions, where somebody wants some."""
+    return {} if request.questions is None else {"questions": f"{COUNT} at most, in {request.questions}"}
 
 
 def _disk(copy: Copy, members: int) -> float:

@@ -18,6 +18,7 @@ from pinvgcn.scans.cost import (
     SPILL_BYTES,
     TILE_BYTES,
     Plan,
+    asked_for,
     tiles_of,
 )
 from pinvgcn.scans.jobs import silent
@@ -49,6 +50,7 @@ def plan_many(
         "ranks": f"{group.size}, of which one reads at most {each:,} points",
         "tiles": f"{tiles:,}",
         "written": str(request.out),
+        **asked_for(request),
     }
     workers = group.size if group.size > 1 else os.cpu_count() or 1
     seconds = files.count * (SHAPE_SECONDS + OTHER_SECONDS) / workers

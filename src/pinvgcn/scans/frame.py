@@ -39,6 +39,11 @@ class Frame:
         moved -= np.array(self.origin)
         return moved
 
+    def coordinates(self, points: np.ndarray) -> np.ndarray:
+        """Back to those of the file: (k, 3)."""
+        back: np.ndarray = (points + np.array(self.origin)) / self.metres
+        return back
+
     def fields(self, source: ScanSource) -> list[str]:
         """The names that the extra columns have in a file."""
         found = [field_of(source, name) for name in self.columns]

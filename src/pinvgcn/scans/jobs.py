@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import check_count, check_positive
-from pinvgcn.errors import LabelError, ModelFileError, ParameterError
+from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
@@ -19,13 +19,16 @@ from pinvgcn.features.tiles import Piece, Tiles
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
 from pinvgcn.parallel import ranges
+from pinvgcn.scans.doubts import Doubts, look, wanted
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE, answers
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import CLASSIFICATION, LAS, UNKNOWN, has_noise, noise_in
-from pinvgcn.scans.output import Copy, Outcomes, check_target
+from pinvgcn.scans.output import Copy, Outcomes
+from pinvgcn.scans.output_files import check_outputs
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
+from pinvgcn.scans.seen import Parts, Seen
 from pinvgcn.scans.sets import check_labels, explained
 from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
 from pinvgcn.scans.thinning import Drawn
@@ -46,9 +49,10 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     given = None if request.relabel else seen.codes
     whole = source.count - seen.omitted <= request.fit_points
     with _workspace(request.out, needed=not whole) as folder:
-        outcomes = Outcomes.empty(source.count, folder, sets=sets)
+        outcomes = Outcomes.empty(source.count, folder, sets=sets, second=wanted(request))
         if whole:
             sample = _everything(source, seen)
+            parts = _parts(lambda: [sample], outcomes, seen.codes)
             model = fitted(request, seen.classes, sample, tell)
             clock.stop("fitting")
             flags = np.zeros(len(sample.index), dtype=np.uint8)
@@ -59,6 +63,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             assert folder is not None
             pieces = _pieces(source, seen.frame, seen.fields)
             cloud = Tiles.of(pieces, folder, columns=len(seen.fields), size=request.tile_points)
+            parts = _parts(lambda: map(cloud.load, range(len(cloud))), outcomes, seen.codes)
             clock.stop("tiles")
             sample = _part(cloud, seen, request, tell)
             clock.stop("local shapes")
@@ -70,12 +75,14 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             tiles = len(cloud)
         copy.write(outcomes, tell)
         clock.stop("writing")
+        doubts = _looked(request, source, parts, seen.frame, seen.classes, clock)
         if request.save_model is not None:
             model.save(request.save_model, about=_about(source, seen, sample, copy.field))
         return _result(
             source, copy, seen.classes, seen.counts, outcomes, clock, model,
             noise=seen.omitted, metres=metres, fields=seen.fields, left_out=seen.left_out,
             fitted=len(sample.index), tiles=tiles, sample=sample, coverage=request.sets,
+            doubts=doubts,
         )  # fmt: skip
 
 
@@ -86,7 +93,7 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
     classes, fields, sets = copy.classes, frame.fields(source), request.sets is not None
     with _workspace(request.out, needed=True) as folder:
         assert folder is not None
-        outcomes = Outcomes.empty(source.count, folder, sets=sets)
+        outcomes = Outcomes.empty(source.count, folder, sets=sets, second=wanted(request))
         pieces = _pieces(source, frame, fields, tell)
         cloud = Tiles.of(pieces, folder, columns=len(fields), size=request.tile_points)
         clock.stop("reading")
@@ -95,11 +102,14 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
         clock.stop("classifying")
         copy.write(outcomes, tell)
         clock.stop("writing")
+        parts = _parts(lambda: map(cloud.load, range(len(cloud))), outcomes, None)
+        doubts = _looked(request, source, parts, frame, classes, clock)
         return _result(
             source, copy, classes, np.zeros(len(classes), dtype=int), outcomes, clock, model,
             noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
             fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None, coverage=request.sets,
             unit=model._nodes.other_unit(cloud.load(0).points) if len(cloud) else None,
+            doubts=doubts,
         )  # fmt: skip
 
 
@@ -108,7 +118,7 @@ def start_segment(request: SegmentRequest, tell: Tell = silent) -> tuple[ScanSou
     check_count("fit_points", request.fit_points)
     check_count("tile_points", request.tile_points)
     source = open_scan(request.scan)
-    check_files(request)
+    check_outputs(request, [request.scan], [request.out])
     metres = metres_of(source, request.metres)
     format_of(source, request.out)  # before the file is read
     seen = survey(
@@ -135,6 +145,7 @@ def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Fram
     check_count("tile_points", request.tile_points)
     model = load_scan_model(request.model)
     source = open_scan(request.scan)
+    check_outputs(request, [request.scan], [request.out])
     metres = metres_of(source, request.metres)
     frame = frame_of(model, request.model, metres)
     frame.fields(source)
@@ -143,20 +154,6 @@ def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Fram
     if request.sets is not None:
         model._sets_or_raise().places(request.sets, model.classes_)
     return model, source, metres, frame, copy
-
-
-def check_files(request: SegmentRequest) -> None:
-    """Refuse files that are there already, that are named twice, or that are the scan itself."""
-    files = [path for path in (request.out, request.save_model, request.report) if path is not None]
-    places = [path.resolve() for path in files]
-    if request.scan.resolve() in places:
-        raise ParameterError(
-            f"The scan must not be written over: its labels would be lost. Got {request.scan}."
-        )
-    if len(set(places)) < len(places):
-        raise ParameterError(f"-o, --save-model and --report must be different files. Got {files[0]} twice.")
-    for path in files:
-        check_target(path, request.force)
 
 
 @contextmanager
@@ -230,6 +227,34 @@ def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sa
         LocalShapes(np.concatenate(local)[order], lattice),
         seen.codes[numbers[order]],
     )
+
+
+def _parts(
+    pieces: Callable[[], Iterable[Piece | Sample]], outcomes: Outcomes, codes: np.ndarray | None
+) -> Parts:
+    """Points beside what was said of them; ``codes`` are the labels of all points, where there are any."""
+
+    def seen(piece: Piece | Sample) -> Seen:
+        none = np.zeros(len(piece.index), dtype=bool)
+        labelled = none if codes is None else codes[piece.index] >= 0
+        return Seen(piece.index, piece.points, outcomes.at(piece.index), labelled)
+
+    return lambda: map(seen, pieces())
+
+
+def _looked(
+    request: SegmentRequest | PredictRequest,
+    source: ScanSource,
+    parts: Parts,
+    frame: Frame,
+    classes: list[Any],
+    clock: Clock,
+) -> Doubts | None:
+    files = [(source.path.name, source.count)]
+    doubts = look(request, parts, frame, classes, source.format, files)
+    if doubts is not None:
+        clock.stop("questions")
+    return doubts
 
 
 def _at(given: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:

@@ -18,11 +18,12 @@ import numpy as np
 from pinvgcn.errors import ScanFileError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.shared_tiles import FILE, for_rank, saved_tiles, shared_tiles
-from pinvgcn.features.tiles import Tiles
+from pinvgcn.features.tiles import Tiles, share_out
 from pinvgcn.group import ALONE, Group
 from pinvgcn.io import open_scan
 from pinvgcn.io.unfinished import unfinished
 from pinvgcn.scans.asked import Asked, Request
+from pinvgcn.scans.doubts import Doubts, look, wanted
 from pinvgcn.scans.everywhere import answers
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.jobs import load_scan_model, silent
@@ -30,8 +31,15 @@ from pinvgcn.scans.labels import LAS
 from pinvgcn.scans.output import Outcomes, default_field
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
-from pinvgcn.scans.results_of_many import Totals, keep_answers, tiles_of_files, write_copies
+from pinvgcn.scans.results_of_many import (
+    Totals,
+    keep_answers,
+    kept_answers,
+    tiles_of_files,
+    write_copies,
+)
 from pinvgcn.scans.sample_of_many import fit_and_save, sample_over_ranks
+from pinvgcn.scans.seen import Seen
 from pinvgcn.scans.sets import explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, pieces_of
@@ -160,7 +168,9 @@ class _Job:
         own = for_rank(tiles, todo, self.work.numbers("proba"))
         coverage = self.request.sets
         for tile, some in zip(own.mine, answers(model, own, self.tell, coverage=coverage), strict=True):
-            outcomes = Outcomes.empty(len(some.index), None, sets=coverage is not None)
+            outcomes = Outcomes.empty(
+                len(some.index), None, sets=coverage is not None, second=wanted(self.request)
+            )
             given = None if relabel else own.load(tile).columns[:, -1].astype(np.int16)
             outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given, some.sets)
             keep_answers(self.work, tile, some.index, outcomes)
@@ -173,8 +183,28 @@ class _Job:
         self.clock.stop("writing")
         return totals
 
+    def look(self, overview: Overview, tiles: Tiles) -> Doubts | None:
+        """Where the model is unsure, from the answers that are kept."""
+
+        def parts() -> Iterator[Seen]:
+            for tile in share_out(tiles.counts, self.group.size)[self.group.rank]:
+                piece = tiles.load(tile)
+                labelled = np.zeros(len(piece.index), dtype=bool)
+                if isinstance(self.request, SegmentRequest):
+                    labelled = piece.columns[:, -1] >= 0
+                yield Seen(piece.index, piece.points, kept_answers(self.work, tile), labelled)
+
+        files = [(path.name, count) for path, count in zip(self.files.paths, self.files.counts, strict=True)]
+        doubts = look(
+            self.request, parts, overview.frame, overview.classes, self.files.format, files, group=self.group
+        )
+        if doubts is not None:
+            self.clock.stop("questions")
+        return doubts
+
     def result(self, model: PinvGCNClassifier, totals: Totals, overview: Overview, tiles: Tiles) -> Result:
         """The same on all ranks; the work folder is not needed any more."""
+        doubts = self.look(overview, tiles)
         self.work.remove()
         sizes = None if self.request.sets is None else SetSizes(self.request.sets, totals.sizes)
         return Result(
@@ -198,4 +228,5 @@ class _Job:
             model=model,
             sets=sizes,
             set_column=None if sizes is None else explained(overview.classes, self.files.format),
+            doubts=doubts,
         )

@@ -43,9 +43,11 @@ class Outcomes:
     confidence: np.ndarray  # (n,) float32, 0 where nothing is predicted
     flags: np.ndarray  # (n,) uint8
     sets: np.ndarray | None = None  # (n,) uint64, bits
+    second: np.ndarray | None = None  # (n,) int16, the next most probable class, or NOTHING
+    second_confidence: np.ndarray | None = None  # (n,) float32
 
     @classmethod
-    def empty(cls, count: int, folder: Path | None, *, sets: bool = False) -> Outcomes:
+    def empty(cls, count: int, folder: Path | None, *, sets: bool = False, second: bool = False) -> Outcomes:
         """In memory, or in files of a folder."""
 
         def array(name: str, dtype: Any) -> np.ndarray:
@@ -60,7 +62,14 @@ class Outcomes:
             array("confidence", np.float32),
             array("flags", np.uint8),
             array("sets", np.uint64) if sets else None,
+            array("second", np.int16) if second else None,
+            array("second_confidence", np.float32) if second else None,
         )
+
+    def at(self, rows: np.ndarray) -> Outcomes:
+        """Of some points, in memory."""
+        some = {name: array[rows] for name, array in vars(self).items() if array is not None}
+        return Outcomes(**some)
 
     def put(
         self,
@@ -81,6 +90,12 @@ class Outcomes:
         self.flags[index] = flags
         if self.sets is not None and sets is not None:
             self.sets[index] = np.where(flags == ALONE, 0, as_bits(sets)).astype(np.uint64)
+        if self.second is not None and self.second_confidence is not None:
+            others = np.array(proba)
+            others[np.arange(len(codes)), codes] = -1.0
+            second = others.argmax(axis=1)
+            self.second[index] = np.where(flags == ALONE, NOTHING, second)
+            self.second_confidence[index] = np.where(flags == ALONE, 0.0, others.max(axis=1))
 
 
 def _room(values: np.ndarray, present: np.dtype | None, field: str, out: Path, format: str) -> np.dtype:

@@ -32,6 +32,7 @@ class SegmentRequest:
     random_state: int = 0
     force: bool = False
     sets: float | None = None  # coverage of prediction sets; None for no sets
+    questions: Path | None = None  # where to list the places that labels would help most
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
 
@@ -47,3 +48,4 @@ class PredictRequest:
     tile_points: int = SIZE
     force: bool = False
     sets: float | None = None
+    questions: Path | None = None

@@ -12,7 +12,9 @@ import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
+from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.nodes import CloudNodes
+from pinvgcn.scans.doubts import Doubts
 from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
 from pinvgcn.set_columns import SetSizes
@@ -62,6 +64,20 @@ class Result:
     sets: SetSizes | None = None
     set_column: str | None = None  # how to read it
     unit: str | None = None  # what speaks for another unit than that of training
+    doubts: Doubts | None = attribute(default=None, repr=False)
+
+    @property
+    def estimate(self) -> AccuracyEstimate | None:
+        """How well the model is expected to do at the unlabelled points of the scan that it was fitted to."""
+        return getattr(self.model, "accuracy_estimate_", None)
+
+    @property
+    def expectation(self) -> str | None:
+        """The estimate as a line for people, which tells whether it is about this scan."""
+        if self.estimate is None:
+            return None
+        where = "" if self.given.any() else "On the scan that the model was fitted to: "
+        return where + self.estimate.sentence()
 
     @property
     def work_seconds(self) -> float:
@@ -146,6 +162,10 @@ class Result:
             "tiles": self.tiles,
             "seconds": self.seconds,
             "points_per_second": self.points_per_second,
+            "estimate": None
+            if self.estimate is None
+            else {**self.estimate.as_dict(), "of": "this scan" if self.given.any() else "the fitted scan"},
+            "questions": None if self.doubts is None or self.doubts.path is None else str(self.doubts.path),
             "sets": None if self.sets is None else {**self.sets.as_dict(), "written_as": self.set_column},
         }
 

@@ -59,6 +59,12 @@ def keep_answers(work: Work, tile: int, index: np.ndarray, outcomes: Outcomes) -
         np.savez(file, index=index, **arrays)
 
 
+def kept_answers(work: Work, tile: int) -> Outcomes:
+    """What was kept."""
+    with np.load(work.path(f"answer-{tile}")) as kept:
+        return Outcomes(**{name: kept[name] for name in kept.files if name != "index"})
+
+
 def tiles_of_files(work: Work, tiles: int, files: Files) -> dict[int, list[int]]:
     """The tiles in which points of each file are, the same on all ranks."""
     pairs = [np.empty((0, 2), dtype=np.int64)]
@@ -117,7 +123,7 @@ def _outcomes(work: Work, files: Files, file: int, tiles: list[int]) -> Outcomes
 
 
 def _empty(count: int, names: list[str]) -> Outcomes:
-    return Outcomes.empty(count, None, **({"sets": True} if "sets" in names else {}))
+    return Outcomes.empty(count, None, sets="sets" in names, second="second" in names)
 
 
 def _part_of(tell: Tell, before: int, total: int) -> Tell:

@@ -5,11 +5,12 @@
 
 from pinvgcn.experiments.figures.confusion import confusion
 from pinvgcn.experiments.figures.filters import filters
+from pinvgcn.experiments.figures.plan import plan
 from pinvgcn.experiments.figures.rows import row_map
 from pinvgcn.experiments.figures.scan import confidence, patterns, segmentation
 from pinvgcn.experiments.figures.training import training
 from pinvgcn.experiments.figures.views import views
 
 __all__ = [
-    "confidence", "confusion", "filters", "patterns", "row_map", "segmentation", "training", "views",
+    "confidence", "confusion", "filters", "patterns", "plan", "row_map", "segmentation", "training", "views",
 ]  # fmt: skip

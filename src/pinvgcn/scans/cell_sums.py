@@ -1,0 +1,98 @@
+"""Sums over cells whose side doubles until there are few enough of them.
+
+Points come in any order and in any parts; memory is that of the cells. Values are whole numbers and sides are
+powers of two, so that sides and sums depend on the points alone, not on their order, tiles or processes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pinvgcn.group import Group
+
+FINEST = 2.0**-14  # metres
+FARTHEST = 2.0**61  # cells: beyond them all places are one
+
+
+class CellSums:
+    """``width`` sums for each occupied cell, of at most ``most`` cells in ``dimensions`` dimensions."""
+
+    def __init__(self, dimensions: int, width: int, most: int) -> None:
+        self.side = FINEST
+        self.most = most
+        self.cells = np.empty((0, dimensions), dtype=np.int64)  # (c, d), ascending
+        self.sums = np.empty((0, width), dtype=np.int64)  # (c, w)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def add(self, points: np.ndarray, values: np.ndarray) -> None:
+        """Points (k, d or more) and their values (k, w)."""
+        new = grouped(self._cells_of(points), values)
+        self._join(*new)
+        while len(self) > self.most:
+            self.coarsen()
+
+    def coarsen(self) -> None:
+        """Cells of twice the side."""
+        self.side *= 2
+        self.cells, self.sums = grouped(self.cells >> 1, self.sums)
+
+    def over(self, group: Group) -> CellSums:
+        """The sums over the points of all processes, on each of them."""
+        if group.alone:
+            return self
+        coarsest = float(group.largest(np.array([self.side]))[0])
+        while self.side < coarsest:
+            self.coarsen()
+        both = group.rows(np.hstack([self.cells, self.sums]))
+        whole = CellSums(self.cells.shape[1], self.sums.shape[1], self.most)
+        whole.side = self.side
+        whole._join(*np.split(both, [self.cells.shape[1]], axis=1))
+        while len(whole) > whole.most:
+            whole.coarsen()
+        return whole
+
+    def rows(self, points: np.ndarray) -> np.ndarray:
+        """The row of the cell of each point: (k,); all of them must have been added."""
+        _, which = _distinct(np.concatenate([self.cells, self._cells_of(points)]))
+        return which[len(self) :]
+
+    @property
+    def centres(self) -> np.ndarray:
+        """(c, d)"""
+        return (self.cells + 0.5) * self.side
+
+    def _cells_of(self, points: np.ndarray) -> np.ndarray:
+        places = np.floor(points[:, : self.cells.shape[1]] / self.side)
+        return np.clip(places, -FARTHEST, FARTHEST).astype(np.int64)
+
+    def _join(self, cells: np.ndarray, sums: np.ndarray) -> None:
+        self.cells, self.sums = grouped(
+            np.concatenate([self.cells, cells]), np.concatenate([self.sums, sums])
+        )
+
+
+def grouped(cells: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct cells in ascending order, and the sums of the values of each."""
+    order, first = _sorted(cells)
+    if not len(order):
+        return cells, values
+    return cells[order[first]], np.add.reduceat(values[order], first, axis=0)
+
+
+def _distinct(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct cells, and for each row which of them it is."""
+    order, first = _sorted(cells)
+    which = np.empty(len(cells), dtype=np.int64)
+    which[order] = np.repeat(np.arange(len(first)), np.diff([*first, len(cells)]))
+    return cells[order[first]], which
+
+
+def _sorted(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order of the rows, and where in it each distinct row begins."""
+    order = np.lexsort(cells.T[::-1])
+    ranked = cells[order]
+    new = np.ones(len(cells), dtype=bool)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    return order, np.flatnonzero(new)

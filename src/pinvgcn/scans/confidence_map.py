@@ -1,0 +1,40 @@
+"""ConfidenceMap: how sure a model is, seen from above, for clouds of any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.scans.cell_sums import CellSums
+from pinvgcn.scans.frame import Frame
+from pinvgcn.scans.seen import ONE, Parts
+
+MOST = 2**18  # cells
+ENOUGH = 4  # points of a cell on average
+
+
+@dataclass(frozen=True)
+class ConfidenceMap:
+    """Square cells in plan that have points."""
+
+    side: float  # in the unit of the file
+    low: np.ndarray  # (c, 2) their lower left corners, in its coordinates
+    confidence: np.ndarray  # (c,) mean over points without a label, NaN where there are none
+    points: np.ndarray  # (c,) without a label
+    labels: np.ndarray  # (c,) labelled points
+
+    @classmethod
+    def of(cls, parts: Parts, frame: Frame) -> ConfidenceMap:
+        """In one pass over the points."""
+        sums = CellSums(2, 3, MOST)
+        for seen in parts():
+            free = ~seen.labelled
+            sums.add(seen.points, np.column_stack([seen.confidence * free, free, seen.labelled]))
+        while len(sums) > max(int(sums.sums[:, 1].sum()) / ENOUGH, 1):
+            sums.coarsen()
+        sure, points, labels = sums.sums.T
+        mean = np.divide(sure / ONE, points, out=np.full(len(sums), np.nan), where=points > 0)
+        corners = np.column_stack([sums.cells * sums.side, np.zeros(len(sums))])
+        low = frame.coordinates(corners)[:, :2]
+        return cls(sums.side / frame.metres, low, mean, points, labels)

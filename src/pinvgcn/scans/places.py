@@ -1,0 +1,141 @@
+"""The places of a cloud where a label would help most.
+
+A label helps what is around it. So the doubt Σ (1 − confidence) is summed over cubic cells, which is the
+number of points expected to be wrong, and the cells with the largest sums are taken one after the other; none
+whose point is nearer than ``apart`` to one that was taken. A cell's point is an unlabelled one that is unsure
+and near the middle: the one with the smallest confidence + PULL · distance / side.
+
+``apart`` is √(A / 2n) for n places in a cloud that covers the area A in plan. Cells are as wide as a quarter
+of that allows, and wider where they would have fewer than ENOUGH points on average. Two passes over the
+points, and memory for the cells alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.group import ALONE, Group
+from pinvgcn.scans.cell_sums import CellSums
+from pinvgcn.scans.seen import ONE, Parts, Seen
+
+COUNT = 50  # places
+MOST = 2**16  # cells in memory
+ENOUGH = 16  # points of a cell on average
+NARROW = 4  # sides of a cell between two places
+PULL = 0.25  # confidence that one side of distance from the middle is worth
+NOBODY = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point, and the doubt in its cell."""
+
+    index: int  # in the cloud
+    point: tuple[float, float, float]  # as the model sees it, in metres
+    code: int  # of the predicted class, or -1
+    confidence: float
+    flag: int
+    second: int  # of the next most probable class, or -1
+    second_confidence: float
+    wrong: float  # points of the cell that are expected to be
+    points: int  # of the cell, without a label
+    side: float  # of the cell, in metres
+
+
+def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[Place]:
+    """The places, best first; fewer than ``count`` where the cloud has no others. The same on all ranks."""
+    sums = CellSums(3, 2, MOST)
+    for seen in parts():
+        free = ~seen.labelled
+        sums.add(seen.points, np.column_stack([(ONE - seen.confidence) * free, free]))
+    sums = sums.over(group)
+    apart = _coarsened(sums, count)
+    best = _Best.empty(len(sums))
+    centres = sums.centres
+    for seen in parts():
+        free = np.flatnonzero(~seen.labelled)
+        rows = sums.rows(seen.points[free])
+        away = np.linalg.norm(seen.points[free] - centres[rows], axis=1) / sums.side
+        best.put(rows, seen.confidence[free] / ONE + PULL * away, seen, free)
+    best = best.over(group)
+    doubt, free = sums.sums.T
+    chosen = spread(doubt, best.facts[:, :3], count, apart)
+    return [best.place(row, doubt[row] / ONE, int(free[row]), sums.side) for row in chosen]
+
+
+def spread(doubt: np.ndarray, points: np.ndarray, count: int, apart: float) -> list[int]:
+    """Rows with the largest doubt (c,), in that order, whose points (c, 3) keep their distance; of equal
+    doubt the first row."""
+    left = np.where(doubt > 0, doubt, 0)
+    chosen: list[int] = []
+    while len(chosen) < count and left.any():
+        chosen.append(int(left.argmax()))
+        left[np.linalg.norm(points - points[chosen[-1]], axis=1) < apart] = 0
+        left[chosen[-1]] = 0
+    return chosen
+
+
+def _coarsened(sums: CellSums, count: int) -> float:
+    """Widen cells until they have enough points and are as wide as they may be; the distance of places."""
+    points = int(sums.sums[:, 1].sum())
+    while len(sums) > max(points / ENOUGH, 1):
+        sums.coarsen()
+    plan = len(np.unique(sums.cells[:, :2], axis=0))
+    apart = float(np.sqrt(plan / (2 * count))) * sums.side
+    while 2 * NARROW * sums.side <= apart:
+        sums.coarsen()
+    return apart
+
+
+@dataclass(frozen=True)
+class _Best:
+    """Of each cell the point that stands for it, so far."""
+
+    keys: np.ndarray  # (c,) smallest first
+    index: np.ndarray  # (c,) of equal keys the smallest
+    facts: np.ndarray  # (c, 8) x, y, z, code, confidence, flag, second, its confidence
+
+    @classmethod
+    def empty(cls, count: int) -> _Best:
+        return cls(np.full(count, np.inf), np.full(count, NOBODY), np.zeros((count, 8)))
+
+    def put(self, rows: np.ndarray, keys: np.ndarray, seen: Seen, free: np.ndarray) -> None:
+        """Points of ``seen`` at ``free`` with the rows of their cells."""
+        index = seen.index[free]
+        order = np.lexsort([index, keys, rows])
+        order = order[np.diff(rows[order], prepend=-1) > 0]  # the first of each cell
+        rows, keys, index, free = rows[order], keys[order], index[order], free[order]
+        before = self.keys[rows]
+        better = (keys < before) | ((keys == before) & (index < self.index[rows]))
+        rows, free = rows[better], free[better]
+        self.keys[rows], self.index[rows] = keys[better], index[better]
+        said = seen.outcomes
+        nothing = np.full(len(free), -1.0)
+        self.facts[rows] = np.column_stack(
+            [
+                seen.points[free],
+                said.codes[free],
+                said.confidence[free],
+                said.flags[free],
+                nothing if said.second is None else said.second[free],
+                nothing if said.second_confidence is None else said.second_confidence[free],
+            ]
+        )
+
+    def over(self, group: Group) -> _Best:
+        """The best over all processes."""
+        if group.alone:
+            return self
+        keys = group.smallest(self.keys)
+        index = group.smallest(np.where(self.keys == keys, self.index, NOBODY))
+        mine = (self.index == index) & (index < NOBODY)
+        return _Best(keys, index, group.sum(np.where(mine[:, None], self.facts, 0.0)))
+
+    def place(self, row: int, wrong: float, points: int, side: float) -> Place:
+        x, y, z, code, confidence, flag, second, its = self.facts[row].tolist()
+        return Place(
+            int(self.index[row]), (x, y, z), int(code), confidence, int(flag), int(second), its,
+            wrong=wrong, points=points, side=side,
+        )  # fmt: skip
