@@ -44,6 +44,9 @@ right for a scan and wrong for labels of which all classes have equally many: a 
 answers that it gives when classes are as frequent as their labels. Ranges hold the truth with a probability
 of 95 %, if the labels of each class were picked at random. Where they were picked in patches, or where a
 class is easy to tell, every method looks better than it is elsewhere.</p>"""
+EXPECTED = """<p class="lead">{sentence}</p>
+<p>What follows compares methods on labels that were held out at random. These lie close to others of their
+class: where labels lie in few places, the figures are too high for every method.</p>"""
 UNTESTED = """<p>No class has two labels, so none could be hidden and asked for: how well the model does is
 unknown. Label a few more points of each class.</p>"""
 
@@ -226,10 +229,11 @@ def _doubts(result: Result) -> str:
         UNSURE,
         figure(
             figures.plan(doubts.map, [(question.x, question.y) for question in shown]),
-            f"Mean confidence in cells of {doubts.map.side:g} {_unit(result)}.",
+            f"Mean confidence of the points without a label, in cells of {doubts.map.side:g} "
+            f"{_unit(result)}; cells without points are left empty.",
         ),
         table(
-            ["Place", "x", "y", "z", "Class", "Confidence", "Or", "Expected to be wrong"],
+            ["Place", "x", "y", "z", "Class", "Confidence", "Runner-up", "Expected to be wrong"],
             rows,
             f"{count} Expected to be wrong: of the points in the cell around it.",
             kind="dense",
@@ -250,8 +254,9 @@ def _unit(result: Result) -> str:
 
 
 def _trust(result: Result, tested: list[HeldOut]) -> str:
+    lead = "" if result.expectation is None else EXPECTED.format(sentence=escape(result.expectation))
     if not tested:
-        return section("How far it can be trusted", UNTESTED)
+        return section("How far it can be trusted", lead, UNTESTED)
     order = sorted(tested, key=lambda method: -method.accuracy)
     rows = []
     for method in order:
@@ -270,6 +275,7 @@ def _trust(result: Result, tested: list[HeldOut]) -> str:
     names = tuple(name.replace(" ", "\n") for name in short_names(result))
     return section(
         "How far it can be trusted",
+        lead,
         TRUST,
         table(
             ["Method", "Right, of the labels", "Range", "Right, of the scan"],

@@ -28,15 +28,19 @@ class CellSums:
 
     def add(self, points: np.ndarray, values: np.ndarray) -> None:
         """Points (k, d or more) and their values (k, w)."""
-        new = grouped(self._cells_of(points), values)
-        self._join(*new)
-        while len(self) > self.most:
-            self.coarsen()
+        self._join(*grouped(self._cells_of(points), values))
+        self.coarsen_to(self.most)
 
     def coarsen(self) -> None:
         """Cells of twice the side."""
         self.side *= 2
         self.cells, self.sums = grouped(self.cells >> 1, self.sums)
+
+    def coarsen_to(self, most: float) -> None:
+        """Until there are at most so many cells, or one in each direction from the origin, where cells of
+        every side meet."""
+        while len(self) > max(most, 2 ** self.cells.shape[1]):
+            self.coarsen()
 
     def over(self, group: Group) -> CellSums:
         """The sums over the points of all processes, on each of them."""
@@ -49,8 +53,7 @@ class CellSums:
         whole = CellSums(self.cells.shape[1], self.sums.shape[1], self.most)
         whole.side = self.side
         whole._join(*np.split(both, [self.cells.shape[1]], axis=1))
-        while len(whole) > whole.most:
-            whole.coarsen()
+        whole.coarsen_to(whole.most)
         return whole
 
     def rows(self, points: np.ndarray) -> np.ndarray:

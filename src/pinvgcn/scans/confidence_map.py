@@ -31,8 +31,7 @@ class ConfidenceMap:
         for seen in parts():
             free = ~seen.labelled
             sums.add(seen.points, np.column_stack([seen.confidence * free, free, seen.labelled]))
-        while len(sums) > max(int(sums.sums[:, 1].sum()) / ENOUGH, 1):
-            sums.coarsen()
+        sums.coarsen_to(int(sums.sums[:, 1].sum()) / ENOUGH)
         sure, points, labels = sums.sums.T
         mean = np.divide(sure / ONE, points, out=np.full(len(sums), np.nan), where=points > 0)
         corners = np.column_stack([sums.cells * sums.side, np.zeros(len(sums))])

@@ -80,8 +80,7 @@ def spread(doubt: np.ndarray, points: np.ndarray, count: int, apart: float) -> l
 def _coarsened(sums: CellSums, count: int) -> float:
     """Widen cells until they have enough points and are as wide as they may be; the distance of places."""
     points = int(sums.sums[:, 1].sum())
-    while len(sums) > max(points / ENOUGH, 1):
-        sums.coarsen()
+    sums.coarsen_to(points / ENOUGH)
     plan = len(np.unique(sums.cells[:, :2], axis=0))
     apart = float(np.sqrt(plan / (2 * count))) * sums.side
     while 2 * NARROW * sums.side <= apart:

@@ -37,10 +37,16 @@ def plan(cells: ConfidenceMap, places: Sequence[tuple[float, float]]) -> str:
         labelled = np.flatnonzero(cells.labels)
         step = -(-len(labelled) // MARKED) or 1
         at = cells.low[labelled[::step]] + cells.side / 2
-        axes.scatter(*at.T, s=7, c=BLUE, linewidths=0, zorder=3, label="labelled points")
+        axes.scatter(
+            at[:, 0], at[:, 1], s=15, c=BLUE, edgecolors="white", linewidths=0.5, zorder=3,
+            label="labelled points",
+        )  # fmt: skip
         halo = [withStroke(linewidth=2.2, foreground="white")]
         for number, (x, y) in enumerate(places, start=1):
-            axes.scatter([x], [y], s=150, facecolors="white", edgecolors="black", linewidths=1.0, zorder=4)
+            named = "place where a label would help most" if number == 1 else None
+            axes.scatter(
+                [x], [y], s=150, facecolors="white", edgecolors="black", linewidths=1.0, zorder=4, label=named
+            )
             axes.text(
                 x, y, str(number), ha="center", va="center_baseline", fontsize=7.5, fontweight="bold",
                 color="black", path_effects=halo, zorder=5,
@@ -55,9 +61,11 @@ def plan(cells: ConfidenceMap, places: Sequence[tuple[float, float]]) -> str:
             extend="min", label="mean confidence",
         )  # fmt: skip
         scale.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
-        scale.outline.set_visible(False)  # type: ignore[operator]
-        if len(labelled):
-            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, handletextpad=0.1)
+        scale.outline.set_visible(False)
+        if len(labelled) or places:
+            axes.legend(
+                loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, handletextpad=0.1, ncols=2
+            )
         return inline_svg(
             figure,
             "plan",
