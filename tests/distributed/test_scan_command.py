@@ -47,6 +47,14 @@ def run_predict(process_group, model, folder, out):
     return result.counts
 
 
+def run_questions(process_group, model, folder, out):
+    group = Group.of(process_group)
+    paths = [folder / name for name in NAMES]
+    asked = PredictRequest(model, paths[0], out, tile_points=1_000, questions=out.with_suffix(".csv"))
+    result = predict_many(asked, paths, group=group)
+    return [question.as_dict() for question in result.doubts.questions]
+
+
 def run_predict_one(process_group, model, scan, out):
     """One file: one rank reads, all work."""
     group = Group.of(process_group)
@@ -113,6 +121,18 @@ def test_predict_over_ranks(streets, ranks, tmp_path):
     np.testing.assert_array_equal(np.array(again.classification), classes)
     np.testing.assert_allclose(np.array(again.confidence), sure, rtol=1e-5)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_questions_over_ranks(streets, ranks, tmp_path):
+    """The same places, on all ranks, in one file."""
+    model, whole = tmp_path / "street.model", streets.with_name("whole.las")
+    segment(request(whole, tmp_path / "fitted.las", scan=whole, save_model=model))
+    one = run_questions(None, model, streets, tmp_path / "one")
+    assert len(one) > 20
+    assert len({question["file"] for question in one}) > 1
+    for found in ranks.run(3, run_questions, model, streets, tmp_path / "three", double=False):
+        assert found == one
+    assert (tmp_path / "three.csv").read_text() == (tmp_path / "one.csv").read_text()
 
 
 @pytest.mark.parametrize("by_place", [False, True])

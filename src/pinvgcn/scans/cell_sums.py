@@ -6,11 +6,13 @@ powers of two, so that sides and sums depend on the points alone, not on their o
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pinvgcn.group import Group
 
-FINEST = 2.0**-14  # metres
+FINEST = 2.0**-10  # metres
 FARTHEST = 2.0**61  # cells: beyond them all places are one
 
 
@@ -31,16 +33,24 @@ class CellSums:
         self._join(*grouped(self._cells_of(points), values))
         self.coarsen_to(self.most)
 
-    def coarsen(self) -> None:
-        """Cells of twice the side."""
-        self.side *= 2
-        self.cells, self.sums = grouped(self.cells >> 1, self.sums)
+    def coarsen(self, times: int = 1) -> None:
+        """Cells of twice the side, so many times."""
+        self.side *= 2**times
+        self.cells, self.sums = grouped(self.cells >> times, self.sums)
 
     def coarsen_to(self, most: float) -> None:
         """Until there are at most so many cells, or one in each direction from the origin, where cells of
         every side meet."""
-        while len(self) > max(most, 2 ** self.cells.shape[1]):
-            self.coarsen()
+        most = max(most, 2 ** self.cells.shape[1])
+        if len(self) <= most:
+            return
+        low, high = 0, 1  # too few times, and enough
+        while self._count(high) > most:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._count(middle) > most else (low, middle)
+        self.coarsen(high)
 
     def over(self, group: Group) -> CellSums:
         """The sums over the points of all processes, on each of them."""
@@ -70,6 +80,10 @@ class CellSums:
         places = np.floor(points[:, : self.cells.shape[1]] / self.side)
         return np.clip(places, -FARTHEST, FARTHEST).astype(np.int64)
 
+    def _count(self, times: int) -> int:
+        """Cells that there would be."""
+        return len(_sorted(self.cells >> min(times, 62))[1])
+
     def _join(self, cells: np.ndarray, sums: np.ndarray) -> None:
         self.cells, self.sums = grouped(
             np.concatenate([self.cells, cells]), np.concatenate([self.sums, sums])
@@ -93,8 +107,15 @@ def _distinct(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sorted(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An order of the rows, and where in it each distinct row begins."""
-    order = np.lexsort(cells.T[::-1])
+    """An ascending order of the rows, and where in it each distinct row begins."""
+    if not len(cells):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    low, high = cells.min(axis=0), cells.max(axis=0)
+    spans = [int(b) - int(a) + 1 for a, b in zip(low, high, strict=True)]
+    if math.prod(spans) < 2**62:  # one number a cell sorts faster
+        order = np.argsort(np.ravel_multi_index(tuple((cells - low).T), spans))
+    else:
+        order = np.lexsort(cells.T[::-1])
     ranked = cells[order]
     new = np.ones(len(cells), dtype=bool)
     new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)

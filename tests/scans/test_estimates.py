@@ -1,0 +1,98 @@
+"""What is expected of a model, in words, in JSON and on the page."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streets import QUICK
+
+from pinvgcn.cli.scan_results import announce
+from pinvgcn.experiments.scan_report import scan_page
+from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.scans import SegmentRequest, segment
+
+GOOD = AccuracyEstimate(0.962, 0.948, 0.974, basis="labels held out at distances like those of the points")
+NONE = AccuracyEstimate(
+    None, None, None, reason="every class has its labels in one place", advice="label each in three places"
+)
+
+
+def test_sentences():
+    assert GOOD.sentence() == (
+        "Expected to be right at 96.2 % of the unlabelled points (90 % interval 94.8 to 97.4)."
+    )
+    assert NONE.sentence() == (
+        "No estimate: every class has its labels in one place. Label each in three places."
+    )
+    assert AccuracyEstimate(1.0, None, None).sentence().endswith("100.0 % of the unlabelled points.")
+
+
+@pytest.mark.parametrize("estimate", [GOOD, NONE])
+def test_through_json(estimate):
+    assert AccuracyEstimate(**json.loads(json.dumps(estimate.as_dict()))) == estimate
+
+
+@pytest.fixture(scope="module")
+def result(street, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("estimates")
+    request = SegmentRequest(
+        street.path, "classification", folder / "o.las", report=folder / "r.html", settings=QUICK
+    )
+    return segment(request)
+
+
+@pytest.mark.parametrize("estimate", [GOOD, NONE, None])
+def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, capfd):
+    if estimate is not None:
+        monkeypatch.setattr(result.model, "accuracy_estimate_", estimate, raising=False)
+    announce(result, as_json=False, quiet=False)
+    screen = capfd.readouterr().out
+    announce(result, as_json=True, quiet=False)
+    said = json.loads(capfd.readouterr().out)
+    page = scan_page(result, [], 0.0)
+    if estimate is None:
+        assert said["estimate"] is None
+        assert "Expected to be right" not in screen + page
+        return
+    assert estimate.sentence() in screen
+    assert said["estimate"] == {**estimate.as_dict(), "of": "this scan"}
+    assert estimate.sentence() in page
+    headline = page.index("Expected to be right, of the unlabelled points")
+    assert headline < page.index("mean probability of the classes")
+    assert ("96.2 %" if estimate is GOOD else "no estimate") in page[headline : headline + 120]
+
+
+def test_the_estimate_takes_the_place_of_random_folds(result, monkeypatch):
+    from pinvgcn.experiments.held_out import HeldOut
+
+    tested = [HeldOut(name, 20 * np.eye(5, dtype=int)) for name in ("PinvGCN", "Extremely randomised trees")]
+    before = scan_page(result, tested, 0.0)
+    assert "Right, of the scan</h3>" in before
+    monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD, raising=False)
+    after = scan_page(result, tested, 0.0)
+    assert "Right, of the scan</h3>" not in after
+    assert "Right, of labels held out at random" in after
+    assert after.index("96.2 %") < after.index("held out at random")
+
+
+def test_the_estimate_of_another_scan_says_so(result, monkeypatch):
+    monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD, raising=False)
+    elsewhere = SimpleNamespace(estimate=result.estimate, given=np.zeros(5, dtype=int))
+    told = type(result).expectation.fget(elsewhere)
+    assert told == f"On the scan that the model was fitted to: {GOOD.sentence()}"
+
+
+def test_the_page_shows_where_the_model_is_unsure(result):
+    page = scan_page(result, [], 0.0)
+    assert result.doubts is not None
+    assert "Where it is unsure" in page
+    assert 'id="plan-' in page
+    first = result.doubts.questions[0]
+    assert f"<td>{first.x:.2f}</td>" in page
+    assert f"The first 10 of {len(result.doubts.questions)} places." in page
+    assert result.doubts.path is None
+    assert result.doubts.map.labels.sum() == 100
+    assert result.doubts.map.points.sum() + 100 + result.noise == result.source.count
