@@ -130,9 +130,9 @@ def test_questions_over_ranks(streets, ranks, tmp_path):
     one = run_questions(None, model, streets, tmp_path / "one")
     assert len(one) > 20
     assert len({question["file"] for question in one}) > 1
-    for found in ranks.run(3, run_questions, model, streets, tmp_path / "three", double=False):
+    for found in ranks.run(4, run_questions, model, streets, tmp_path / "four", double=False):
         assert found == one
-    assert (tmp_path / "three.csv").read_text() == (tmp_path / "one.csv").read_text()
+    assert (tmp_path / "four.csv").read_text() == (tmp_path / "one.csv").read_text()
 
 
 @pytest.mark.parametrize("by_place", [False, True])

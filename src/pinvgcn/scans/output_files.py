@@ -47,6 +47,7 @@ def check_outputs(
             raise ParameterError(f"--questions are CSV: the name must end in .csv. Got {path}.")
         mine = resumed if option in ("-o", "--questions") else str(place) == saved
         if path.is_file() and not (request.force or mine):
-            raise ParameterError(f"{path} is there already. Choose another name, or add --force.")
+            other = "name" if folder is None else "place"
+            raise ParameterError(f"{path} is there already. Choose another {other}, or add --force.")
         if folder is None or folder.exists() or place.parent != folder.resolve():
             check_target(path)
