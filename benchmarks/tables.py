@@ -33,12 +33,13 @@ from sklearn.svm import SVC
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
+from pinvgcn.experts.diffusion import Steps
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.pool import weights_of
+from pinvgcn.fitting.prepared import LIKE_ROWS
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.neighbours import sharing_most, undirected
-from pinvgcn.members import weights_of
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.runs import SharedRows
-from pinvgcn.walks import LIKE_ROWS, Steps
+from pinvgcn.shared_rows import SharedRows
 
 BINS = 15
 LARGE = 20_000  # rows: beyond, support vectors and spreading are left out

@@ -25,9 +25,9 @@ from torch.nn import functional as F
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import Dataset, load_dataset, random_split
-from pinvgcn.grounds import whole_ground
+from pinvgcn.fitting.training_nodes import whole_ground
 from pinvgcn.nn import FilterBasis, train
-from pinvgcn.runs import fit_many
+from pinvgcn.shared_rows import fit_many
 
 EPOCHS = 500
 HIDDEN = 32

@@ -17,7 +17,7 @@ from pinvgcn.errors import (
     RankWarning,
     TrainingError,
 )
-from pinvgcn.runs import fit_many
+from pinvgcn.shared_rows import fit_many
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))

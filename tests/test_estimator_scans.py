@@ -15,11 +15,11 @@ from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.geometry import lattice_for
+from pinvgcn.fitting.class_shares import estimated_shares
+from pinvgcn.fitting.nodes import gathered
 from pinvgcn.group import ALONE
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.nodes import gathered
-from pinvgcn.priors import estimated_shares
-from pinvgcn.runs import fit_many
+from pinvgcn.shared_rows import fit_many
 
 RNG = np.random.default_rng(0)
 # a plain and a ball above it: three quarters and one quarter of the points

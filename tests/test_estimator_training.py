@@ -14,12 +14,13 @@ import scipy.sparse as sp
 import torch
 from sklearn.datasets import make_blobs
 
-from pinvgcn import Hypergraph, PinvGCNClassifier, members, prepared
+from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import DataError, ParameterError, TrainingError, TrainingWarning
+from pinvgcn.fitting import pool, prepared
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
 from pinvgcn.nn.nodewise import apply_networks
-from pinvgcn.runs import SharedRows, fit_many
+from pinvgcn.shared_rows import SharedRows, fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
 FEW = np.where(np.arange(120) % 5 == 0, TRUTH, -1)
@@ -114,7 +115,7 @@ class TestEqualRows:
             computed.append(len(V))
             return apply_networks(networks, inputs, V, **settings)
 
-        monkeypatch.setattr(members, "apply_networks", counted)
+        monkeypatch.setattr(pool, "apply_networks", counted)
         together = model.predict_proba(new, features=others)
         whole = new if others is None else new.assign(extra=others)
         assert computed == [len(whole.drop_duplicates())]

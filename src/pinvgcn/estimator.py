@@ -14,25 +14,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pinvgcn.bandwidth import sigma_by_labels
 from pinvgcn.checks import as_points, as_sample_weight, check_choice, read_labels
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
+from pinvgcn.fitting.bandwidth import sigma_by_labels
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.fit import learn, settings_for
+from pinvgcn.fitting.inputs import as_extra
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.model_file import BY_NODE, model_state, narrowed, restore_model, saved_parameters
+from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_of
+from pinvgcn.fitting.pool import Ensemble, Seen
+from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.settings import as_device, seed_of, shared_by, training_settings
+from pinvgcn.fitting.smoothing import Outcome
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.group import ALONE, Group, together
-from pinvgcn.inputs import as_extra
 from pinvgcn.io.shared_tensors import save_together
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.learning import learn, settings_for
-from pinvgcn.members import Ensemble, Seen
-from pinvgcn.model_file import BY_NODE, model_state, narrowed, restore_model, saved_parameters
 from pinvgcn.nn import PinvGCN, TrainingSettings
-from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
-from pinvgcn.outcome import Outcome
-from pinvgcn.prepared import Prepared
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.sets import PredictionSets
-from pinvgcn.settings import as_device, seed_of, shared_by, training_settings
 
 # settings on which more depends than the training of one network
 SHARED = (

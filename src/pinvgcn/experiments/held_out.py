@@ -20,7 +20,7 @@ from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.runs import SharedRows, stopped_by_interrupts
+from pinvgcn.shared_rows import SharedRows, stopped_by_interrupts
 
 FOLDS = 3
 SIMPLE = ("extra_trees", "nearest_neighbour", "logistic_regression")

@@ -44,9 +44,9 @@ def look(task: Task) -> Sight:
     """
     if task.kind != "points" or not (task.surroundings or task.extra is not None):
         return Sight(task.X, task.X)
-    from pinvgcn.inputs import SPREAD, InputScaling
-    from pinvgcn.nodes import CloudNodes
-    from pinvgcn.outcome import Outcome, as_neighbours, averaging_cell
+    from pinvgcn.fitting.inputs import SPREAD, InputScaling
+    from pinvgcn.fitting.nodes import CloudNodes
+    from pinvgcn.fitting.smoothing import Outcome, as_neighbours, averaging_cell
 
     start = time.perf_counter()
     nodes = CloudNodes(task.X, sigma="auto", loops=1.0, geometry="auto" if task.surroundings else False)

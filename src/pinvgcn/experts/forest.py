@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier
 
 from pinvgcn.compiled import compiled, inlined
+from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.parallel import for_all, ranges
-from pinvgcn.row_labels import RowLabels
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1
@@ -34,7 +34,7 @@ class Forest:
     shares: np.ndarray  # (rows, c) float64
 
     @classmethod
-    def grown(cls, X: Any, labels: RowLabels, nodes: np.ndarray, *, count: int, seed: int) -> Forest:
+    def grown(cls, X: Any, labels: LabelledRows, nodes: np.ndarray, *, count: int, seed: int) -> Forest:
         """By scikit-learn, on the rows ``nodes`` of X (n, N₀), dense or sparse, which have these labels."""
         forest = ExtraTreesClassifier(count, random_state=seed)
         forest.fit(X[nodes], labels.codes, sample_weight=labels.weights)

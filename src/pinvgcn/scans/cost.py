@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from pinvgcn.fitting.nodes import SCAN
+from pinvgcn.fitting.pool import MEMBERS
 from pinvgcn.io import ScanSource
-from pinvgcn.members import MEMBERS
-from pinvgcn.nodes import SCAN
 from pinvgcn.scans.jobs import silent, start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.output import Copy

@@ -17,7 +17,7 @@ from scipy.special import softmax
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.tiles import Tiles
-from pinvgcn.nodes import CloudNodes, PlacedNodes, outside
+from pinvgcn.fitting.nodes import CloudNodes, PlacedNodes, outside
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension

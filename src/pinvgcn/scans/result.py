@@ -12,7 +12,7 @@ import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
-from pinvgcn.nodes import CloudNodes
+from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
 from pinvgcn.set_columns import SetSizes

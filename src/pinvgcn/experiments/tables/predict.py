@@ -19,8 +19,8 @@ from pinvgcn.experiments.tables.classify import ABOUT, answer_columns, new_colum
 from pinvgcn.experiments.tables.target import Target
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
+from pinvgcn.fitting.nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
-from pinvgcn.nodes import TableNodes
 from pinvgcn.set_columns import SetSizes, check_words
 
 ROWS = 20_000  # of a chunk

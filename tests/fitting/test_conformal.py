@@ -17,11 +17,11 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.features.averages import Averages
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.smoothing import Outcome
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.outcome import Outcome
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.runs import SharedRows
-from pinvgcn.sets import PredictionSets
+from pinvgcn.shared_rows import SharedRows
 
 PLAIN = Outcome(None, None, None, None)
 COVERAGES = st.sampled_from([0.5, 0.55, 0.7, 0.8, 0.9, 0.95, 0.99])

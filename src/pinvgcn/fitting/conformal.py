@@ -14,10 +14,10 @@ from scipy.special import softmax
 from pinvgcn.checks import check_fraction
 from pinvgcn.errors import LabelError
 from pinvgcn.features.averages import Averages
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import Nodes
+from pinvgcn.fitting.smoothing import Outcome
 from pinvgcn.group import ALONE, Group
-from pinvgcn.nodes import Nodes
-from pinvgcn.outcome import Outcome
-from pinvgcn.row_labels import RowLabels
 
 SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
 ARRAYS = ("odds", "codes", "members", "above")  # the fields, in a file after "sets."

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pinvgcn import GaussianGraph, PinvGCNClassifier, SparseGraph, Spectrum
 from pinvgcn.datasets import generate_street, random_split
 from pinvgcn.errors import ModelFileError
+from pinvgcn.fitting.model_file import narrowed
 from pinvgcn.group import ALONE
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.model_file import narrowed
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 3)) * [1.0, 2.0, 3.0]

@@ -14,10 +14,10 @@ from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import TrainingWarning
-from pinvgcn.members import HOTTEST, USUAL, Member, side_by_side, weights_of
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.pool import HOTTEST, USUAL, Member, side_by_side, weights_of
 from pinvgcn.nn import train
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.runs import fit_many
+from pinvgcn.shared_rows import fit_many
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=2)
 FEW = np.where(np.arange(90) % 3 == 0, TRUTH, -1)
@@ -141,7 +141,7 @@ def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         return train(*args, **settings)
 
-    monkeypatch.setattr("pinvgcn.learning.train", interrupted)
+    monkeypatch.setattr("pinvgcn.fitting.fit.train", interrupted)
     with pytest.warns(TrainingWarning, match="interrupted after"):
         model = quick(epochs=1_000_000).fit(X, FEW)
     assert 0 < model.n_iter_ < 1_000_000

@@ -14,8 +14,10 @@ import torch
 
 from pinvgcn.errors import TrainingError
 from pinvgcn.experts import Forest
-from pinvgcn.grounds import Ground, grounds_for
-from pinvgcn.members import (
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import Nodes
+from pinvgcn.fitting.pool import (
     Ensemble,
     Member,
     Seen,
@@ -25,16 +27,14 @@ from pinvgcn.members import (
     side_by_side,
     weights_of,
 )
+from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.settings import as_device, training_settings
+from pinvgcn.fitting.smoothing import Outcome
+from pinvgcn.fitting.training_nodes import Ground, grounds_for
 from pinvgcn.nn import PinvGCN, TrainingSettings, train
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
-from pinvgcn.nodes import Nodes
-from pinvgcn.outcome import Outcome
-from pinvgcn.prepared import Prepared
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.sets import PredictionSets
-from pinvgcn.settings import as_device, training_settings
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Before = tuple[Ensemble, np.ndarray]  # what an earlier fit has learned, and its classes

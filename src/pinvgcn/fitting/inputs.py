@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_rows
 from pinvgcn.errors import DataError
+from pinvgcn.features.normal_scores import CHUNK, NormalScores
 from pinvgcn.group import ALONE, Group, together
 from pinvgcn.parallel import for_all, ranges
-from pinvgcn.ranks import CHUNK, Ranks
 from pinvgcn.shares import as_shared_matrix
 
 SCALINGS = ("ranks", "isotropic", "centre", "none", "standard")
@@ -29,7 +29,7 @@ class InputScaling:
     shift: np.ndarray  # (N₀,)
     scale: np.ndarray  # (N₀,)
     n_extra: int
-    ranks: Ranks | None = None
+    ranks: NormalScores | None = None
 
     @classmethod
     def of(
@@ -49,7 +49,7 @@ class InputScaling:
         largest = group.largest(np.abs(columns).max(axis=0, initial=0))
         ranks = None
         if scaling == "ranks" and columns.shape[1] > coordinates:
-            ranks = Ranks.of(columns[:, coordinates:], group)
+            ranks = NormalScores.of(columns[:, coordinates:], group)
             columns[:, coordinates:] = ranks(columns[:, coordinates:])
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
             mean = group.sum(columns.sum(axis=0)) / n

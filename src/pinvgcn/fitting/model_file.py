@@ -14,19 +14,19 @@ import torch
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts import Forest
+from pinvgcn.experts.diffusion import Walk
 from pinvgcn.features.averages import Averages
+from pinvgcn.features.normal_scores import NormalScores
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.model_shapes import check_shapes
+from pinvgcn.fitting.nodes import CloudNodes, nodes_from_state
+from pinvgcn.fitting.pool import Ensemble, Member
+from pinvgcn.fitting.smoothing import Outcome
 from pinvgcn.group import Group
-from pinvgcn.inputs import InputScaling
-from pinvgcn.members import Ensemble, Member
-from pinvgcn.model_shapes import check_shapes
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer
-from pinvgcn.nodes import CloudNodes, nodes_from_state
-from pinvgcn.outcome import Outcome
-from pinvgcn.ranks import Ranks
-from pinvgcn.sets import PredictionSets
 from pinvgcn.spectra import Spectrum
-from pinvgcn.walks import Walk
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
 BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these
@@ -133,7 +133,7 @@ def restore_model(model: Any, description: dict[str, Any], arrays: dict[str, np.
     model.classes_ = np.array(description["classes"], dtype=description["classes_dtype"])
     nodes = description["nodes"]
     model._nodes = nodes_from_state(nodes["kind"], nodes, arrays)
-    ranks = Ranks(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
+    ranks = NormalScores(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
     model._scaling = InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], ranks)
     around = each = None
     if description["neighbours"] is not None:

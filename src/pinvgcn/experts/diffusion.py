@@ -1,29 +1,23 @@
-"""Walks from a row of a table to rows like it, and the labels that they meet."""
+"""Diffusion of labels over a table: walks from row to similar rows, and the labels that they meet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import gmres
 
-from pinvgcn.checks import check_count
+from pinvgcn.experts.labelled import LabelledRows
+from pinvgcn.experts.like_rows import Near, most_shared
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.distinct import pooled, row_hashes
 from pinvgcn.group import ALONE, Group
-from pinvgcn.nodes import Nodes, TableNodes
-from pinvgcn.parallel import ranges, share_out
-from pinvgcn.pool import rows_of_all
-from pinvgcn.row_labels import RowLabels
 
-LIKE_ROWS = 5  # a step goes to one of so many
 ON = 0.995  # the probability that a walk goes on: two hundred steps in the mean
 ANCHORS = 8_192  # rows that walks visit; all pairs of them are compared
 DOUBT = 1e-3  # of the mean number of labels met, added to each: far from all labels, none says much
-ENTRIES = 2**22  # of a block of counts: 16 MB, and 100 MB of weights where all anchors tie
 ACCURACY = 1e-8  # of the solution, relative to the right-hand side
 
 
@@ -54,7 +48,7 @@ class Steps:
         between = most_shared(anchors, anchors, k, itself=False)
         return cls(anchors, k, between, Near(rows, anchors, k), inverse, graph.group, graph.start)
 
-    def walk(self, labels: Sequence[RowLabels]) -> Walk:
+    def walk(self, labels: Sequence[LabelledRows]) -> Walk:
         """Of each member, among the labels that it learns from: those of all ranks, with rows numbered so."""
         a, classes = self.anchors.shape[0], len(labels[0].classes)
         hits = np.empty((len(labels), a, classes))
@@ -126,91 +120,3 @@ class Walk:
         if hits.ndim != 3 or hits.shape[:2] != (len(doubt), len(starts) - 1):
             raise ValueError("its walk has other anchors than it says")
         return cls(anchors, neighbours, arrays["walk.hits"], arrays["walk.doubt"])
-
-
-@dataclass(frozen=True)
-class Near:
-    """Weights (m, a) of sum 1 from rows to the anchors most like them, an anchor to itself.
-
-    They are computed a block of rows at a time, when they are used, and not kept: where rows share next to
-    nothing thousands of anchors tie, and all weights of many rows would not fit into memory.
-    """
-
-    rows: sp.csr_array  # (m, |E|)
-    anchors: sp.csr_array  # (a, |E|)
-    neighbours: int
-
-    def __getitem__(self, some: np.ndarray) -> Near:
-        return replace(self, rows=self.rows[some])
-
-    def of_all(self, group: Group) -> Near:
-        """Of the rows of all ranks, of which each has a few."""
-        return replace(self, rows=rows_of_all(self.rows, group))
-
-    def weights(self) -> sp.csr_array:
-        """All of them: for a few rows."""
-        return most_shared(self.rows, self.anchors, self.neighbours, itself=True)
-
-    def means(self, values: np.ndarray) -> np.ndarray:
-        """Of values (members, a, classes) at the anchors: (members, m, classes)."""
-        members, _, classes = values.shape
-        means = np.empty((members, self.rows.shape[0], classes))
-        block = _Shared(self.anchors, self.neighbours, itself=True)
-
-        def fill(part: slice) -> None:
-            W = block(self.rows[part])
-            for number, own in enumerate(values):
-                means[number, part] = W @ own
-
-        for _ in share_out(fill, block.parts(self.rows)):
-            pass
-        return means
-
-
-def most_shared(rows: sp.csr_array, anchors: sp.csr_array, k: int, *, itself: bool) -> sp.csr_array:
-    """Weights (m, a) of sum 1 from rows to the k anchors that share most values with them.
-
-    Anchors that share as many as the k-th have equal parts of what the others leave. Of a row that is an
-    anchor, ``itself`` alone has a weight, or all but itself may.
-    """
-    block = _Shared(anchors, k, itself=itself)
-    found = list(share_out(lambda part: block(rows[part]), block.parts(rows)))
-    return sp.csr_array(sp.vstack([*found, sp.csr_array((0, anchors.shape[0]))]))
-
-
-class _Shared:
-    """``most_shared`` of a block of rows."""
-
-    def __init__(self, anchors: sp.csr_array, k: int, *, itself: bool) -> None:
-        self.anchors, self.k, self.itself = anchors.toarray().astype(np.float32), k, itself
-        self.wide = self.anchors.sum(axis=1)
-
-    def parts(self, rows: sp.csr_array) -> list[slice]:
-        """Blocks whose counts fit into memory."""
-        return list(ranges(rows.shape[0], max(1, ENTRIES // len(self.anchors))))
-
-    def __call__(self, rows: sp.csr_array) -> sp.csr_array:
-        k = self.k
-        H = rows.toarray().astype(np.float32)
-        shared = H @ self.anchors.T  # whole numbers: exact
-        same = (shared == H.sum(axis=1)[:, None]) & (shared == self.wide)
-        shared[same] = np.inf if self.itself else -1
-        least = np.partition(shared, shared.shape[1] - k, axis=1)[:, shared.shape[1] - k]
-        if self.itself:
-            least[same.any(axis=1)] = np.inf
-        i, j = np.nonzero(shared >= least[:, None])
-        tie = shared[i, j] == least[i]
-        nearer, ties = (np.bincount(i[some], minlength=len(shared)) for some in (~tie, tie))
-        total = np.where(np.isinf(least), 1, k)
-        w = np.where(tie, ((total - nearer) / ties)[i], 1.0) / total[i]
-        return sp.csr_array((w, (i, j)), shape=shared.shape)
-
-
-def as_like_rows(neighbours: Any, nodes: Nodes) -> int | None:
-    """k of ``Steps``; None where there is no walk: not a table, or one whose rows are all equal."""
-    if neighbours is None or not isinstance(nodes, TableNodes):
-        return None
-    assert isinstance(nodes.graph, Hypergraph)
-    if nodes.graph.group.sum(len(nodes.graph.distinct.first)) < 2:
-        return None
-    return LIKE_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pinvgcn.priors import corrected, estimated_shares
+from pinvgcn.fitting.class_shares import corrected, estimated_shares
 
 
 def two_bells(n: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -17,13 +17,14 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts import Forest
+from pinvgcn.experts.diffusion import Walk
+from pinvgcn.experts.like_rows import Near
+from pinvgcn.fitting.nodes import Nodes, TableNodes
+from pinvgcn.fitting.smoothing import is_scan
 from pinvgcn.group import Group, together
 from pinvgcn.nn import Basis, PinvGCN
 from pinvgcn.nn.nodewise import NodeLayer, apply_networks
-from pinvgcn.nodes import Nodes, TableNodes
-from pinvgcn.outcome import is_scan
 from pinvgcn.pool import rows_of_all
-from pinvgcn.walks import Near, Walk
 
 MEMBERS = 5  # each learns from four fifths of the labels
 TREES = 40  # of each member: 100 are no better (docs/accuracy.md)

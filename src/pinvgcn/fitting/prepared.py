@@ -10,13 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from pinvgcn.checks import check_count
+from pinvgcn.experts.diffusion import Steps
+from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.nodes import Nodes, TableNodes
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
-from pinvgcn.inputs import InputScaling
 from pinvgcn.nn import Basis, FilterBasis, Problem
-from pinvgcn.nodes import Nodes
 from pinvgcn.spectra import Spectrum
-from pinvgcn.walks import Steps, as_like_rows
+
+LIKE_ROWS = 5  # a step of a walk goes to one of so many
 
 
 @dataclass(frozen=True)
@@ -138,3 +141,13 @@ def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:
     """The first eigenvectors, (m, 3) or fewer: close where nodes are closely joined."""
     first = np.eye(basis.width)[:, spectrum.components :][:, :3]
     return basis @ first if spectrum.rank else None
+
+
+def as_like_rows(neighbours: Any, nodes: Nodes) -> int | None:
+    """k of ``Steps``; None where there is no walk: not a table, or one whose rows are all equal."""
+    if neighbours is None or not isinstance(nodes, TableNodes):
+        return None
+    assert isinstance(nodes.graph, Hypergraph)
+    if nodes.graph.group.sum(len(nodes.graph.distinct.first)) < 2:
+        return None
+    return LIKE_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)

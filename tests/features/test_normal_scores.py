@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
-from pinvgcn.ranks import KNOTS, Ranks
+from pinvgcn.features.normal_scores import KNOTS, NormalScores
 
 COLUMNS = arrays(np.int64, st.tuples(st.integers(1, 60), st.integers(1, 3)), elements=st.integers(-5, 5))
 
@@ -17,12 +17,12 @@ COLUMNS = arrays(np.int64, st.tuples(st.integers(1, 60), st.integers(1, 3)), ele
 def test_few_values_have_the_scores_of_their_mean_ranks(columns):
     columns = columns.astype(float)
     share = (rankdata(columns, axis=0) - 0.5) / len(columns)
-    np.testing.assert_allclose(Ranks.of(columns)(columns), norm.ppf(share), atol=1e-12)
+    np.testing.assert_allclose(NormalScores.of(columns)(columns), norm.ppf(share), atol=1e-12)
 
 
 def test_many_values_are_close_to_that():
     x = np.random.default_rng(0).lognormal(sigma=3, size=(20_000, 1))
-    ranks = Ranks.of(x)
+    ranks = NormalScores.of(x)
     assert ranks.knots.shape == (KNOTS, 1)
     exact = norm.ppf((rankdata(x, axis=0) - 0.5) / len(x))
     inner = np.abs(exact) < 2.5  # beyond, 512 knots are too few for a tail like this
@@ -34,11 +34,11 @@ def test_many_values_are_close_to_that():
 def test_a_rising_function_of_a_feature_changes_nothing(columns, factor):
     columns = columns.astype(float)
     other = np.exp(factor * columns)
-    np.testing.assert_allclose(Ranks.of(other)(other), Ranks.of(columns)(columns), atol=1e-12)
+    np.testing.assert_allclose(NormalScores.of(other)(other), NormalScores.of(columns)(columns), atol=1e-12)
 
 
 def test_new_values_lie_between_and_never_beyond():
-    ranks = Ranks.of(np.arange(10.0)[:, None])
+    ranks = NormalScores.of(np.arange(10.0)[:, None])
     known = ranks(np.arange(10.0)[:, None])[:, 0]
     new = ranks(np.array([[-100.0], [2.5], [1e300]]))[:, 0]
     np.testing.assert_allclose(new, [known[0], (known[2] + known[3]) / 2, known[-1]])
@@ -47,7 +47,7 @@ def test_new_values_lie_between_and_never_beyond():
 @given(COLUMNS, arrays(np.float64, (20, 3), elements=st.floats(-7, 7)))
 def test_one_pass_is_interpolation_then_shift_and_scale(columns, new):
     """Columns with few values, whose last knot is repeated, and constant ones."""
-    ranks, new = Ranks.of(columns.astype(float)), new[:, : columns.shape[1]]
+    ranks, new = NormalScores.of(columns.astype(float)), new[:, : columns.shape[1]]
     shift, scale = np.arange(3.0)[: new.shape[1]], np.array([0.1, 1.0, 7.0])[: new.shape[1]]
     pairs = zip(new.T, ranks.knots.T, ranks.scores.T, strict=True)
     expected = np.stack([np.interp(*each) for each in pairs], axis=1)
@@ -58,6 +58,6 @@ def test_one_pass_is_interpolation_then_shift_and_scale(columns, new):
 
 def test_values_too_close_for_a_line():
     """The slope between them is infinite: it is a step."""
-    ranks = Ranks.of(np.array([[0.0], [5e-324], [1.0]]))
+    ranks = NormalScores.of(np.array([[0.0], [5e-324], [1.0]]))
     known = ranks(np.array([[0.0], [5e-324], [1.0], [np.inf]]))[:, 0]
     np.testing.assert_allclose(known, norm.ppf([1 / 6, 1 / 2, 5 / 6, 5 / 6]), atol=1e-12)

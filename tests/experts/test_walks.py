@@ -10,13 +10,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import log_softmax, softmax
 
-import pinvgcn.walks
+import pinvgcn.experts.diffusion
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import ParameterError
+from pinvgcn.experts.diffusion import DOUBT, ON, Steps, Walk
+from pinvgcn.experts.like_rows import most_shared
+from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.walks import DOUBT, ON, Steps, Walk, most_shared
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.integers(0, 2, 300)
@@ -55,7 +56,7 @@ def test_steps_are_what_the_definition_says(itself, k):
 @pytest.mark.parametrize("anchors", [20, 8_192])
 def test_what_a_walk_meets(anchors, monkeypatch):
     """F = Σ α^t W^t Y by a dense inverse, for all rows as anchors and for some."""
-    monkeypatch.setattr(pinvgcn.walks, "ANCHORS", anchors)
+    monkeypatch.setattr(pinvgcn.experts.diffusion, "ANCHORS", anchors)
     graph = Hypergraph.from_table(TABLE)
     H = graph.incidence.toarray()
     first = distinct_rows(graph.incidence).first
@@ -73,7 +74,7 @@ def test_what_a_walk_meets(anchors, monkeypatch):
 
 
 def test_no_order_of_rows_enters(monkeypatch):
-    monkeypatch.setattr(pinvgcn.walks, "ANCHORS", 30)
+    monkeypatch.setattr(pinvgcn.experts.diffusion, "ANCHORS", 30)
     order = np.random.default_rng(1).permutation(300)
     found = []
     for rows in (np.arange(300), order):

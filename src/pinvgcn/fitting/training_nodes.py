@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.nn import Labels, Problem, TrainingSettings
 from pinvgcn.nn.pooled import Pool
 from pinvgcn.nn.sampling import resolve_sample
-from pinvgcn.prepared import Prepared
-from pinvgcn.row_labels import RowLabels
 
 
 @dataclass(frozen=True)

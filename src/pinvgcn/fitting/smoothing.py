@@ -14,10 +14,10 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.cell_size import cell_size
 from pinvgcn.features.exchange import averages_of_all
+from pinvgcn.fitting.class_shares import corrected, estimated_shares
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
 from pinvgcn.group import together
-from pinvgcn.nodes import CloudNodes, GraphNodes, Nodes
-from pinvgcn.priors import corrected, estimated_shares
-from pinvgcn.row_labels import RowLabels
 
 NEIGHBOURS = 10  # points that an average counts for, beside the point itself
 

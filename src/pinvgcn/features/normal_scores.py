@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from pinvgcn.compiled import compiled
+from pinvgcn.errors import DataError
 from pinvgcn.group import ALONE, Group
 from pinvgcn.parallel import for_all, ranges
 from pinvgcn.pool import in_pool
@@ -19,7 +20,7 @@ STEPS = (256, 128, 64, 32, 16, 8, 4, 2, 1)  # of a search among so many
 
 
 @dataclass(frozen=True)
-class Ranks:
+class NormalScores:
     """x ↦ Φ⁻¹(F(x)), F(x) the share of training rows below x and half of those at x.
 
     Heights, densities and intensities have long tails: a few huge values would press all others together.
@@ -30,7 +31,7 @@ class Ranks:
     scores: np.ndarray  # (q, f)
 
     @classmethod
-    def of(cls, columns: np.ndarray, group: Group = ALONE) -> Ranks:
+    def of(cls, columns: np.ndarray, group: Group = ALONE) -> NormalScores:
         """From the training rows (n, f) of all ranks; of more than 262,144, from a pool of them."""
         start, total = group.offset(len(columns))
         pool = group.rows(columns[in_pool(start, len(columns), total)])
@@ -54,7 +55,7 @@ class Ranks:
         """(scores − shift) / scale of these rows, in one pass: into ``out`` (m, f)."""
         f = self.knots.shape[1]
         if columns.shape[1] != f or out.shape != columns.shape:  # the loop does not look
-            raise ValueError(f"{f} columns are ranked. Got {columns.shape} and {out.shape}.")
+            raise DataError(f"{f} columns are ranked. Got {columns.shape} and {out.shape}.")
         shift, scale = np.broadcast_to(shift, f).copy(), np.broadcast_to(scale, f).copy()
         _write(columns, *self._lines, shift, scale, out)
 

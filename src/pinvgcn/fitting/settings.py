@@ -10,14 +10,14 @@ from sklearn.utils import check_random_state
 
 from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
 from pinvgcn.errors import ParameterError
+from pinvgcn.fitting.inputs import SCALINGS
+from pinvgcn.fitting.pool import as_epochs, as_sample, as_weight_decay
+from pinvgcn.fitting.smoothing import check_priors
 from pinvgcn.graphs import Graph, TableEncoder
 from pinvgcn.group import Group
-from pinvgcn.inputs import SCALINGS
-from pinvgcn.members import as_epochs, as_sample, as_weight_decay
 from pinvgcn.nn import TrainingSettings
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import hidden_widths
-from pinvgcn.outcome import check_priors
 
 OWN = ("verbose", "device", "random_state")  # what ranks may have differently
 

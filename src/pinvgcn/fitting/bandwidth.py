@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import GraphError, ParameterError, PinvGCNWarning
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.graphs import automatic_sigma
-from pinvgcn.nodes import CloudNodes
-from pinvgcn.row_labels import RowLabels
 
 FACTORS = (1.0, 0.5, 2.0, 0.25)  # times the automatic σ
 HOLD_OUTS = 3

@@ -15,8 +15,8 @@ import torch
 from pinvgcn.checks import check_count
 from pinvgcn.errors import ParameterError, TrainingWarning
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.group import Group, together
-from pinvgcn.prepared import Prepared
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import numpy as np
 from pinvgcn.errors import ModelFileError
 from pinvgcn.features.averages import ONE
 from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.normal_scores import KNOTS
 from pinvgcn.io.shapes import Shapes
-from pinvgcn.ranks import KNOTS
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
 # n rows of training, k basis values of each, m classes, j members, N inputs of the network, d coordinates

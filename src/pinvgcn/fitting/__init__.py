@@ -1,0 +1,1 @@
+"""From rows and labels to a fitted model."""
