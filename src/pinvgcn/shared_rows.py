@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from pinvgcn.checks import check_count
-from pinvgcn.errors import ParameterError, TrainingWarning
+from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.fitting.fit import labels_for, learn, nodes_for
 from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.settings import FitSettings, seed_of
 from pinvgcn.group import Group, together
-
-
-@contextmanager
-def stopped_by_interrupts() -> Iterator[None]:
-    """Training that is interrupted keeps what it has learned, and warns; within this it stops all."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", TrainingWarning)
-        try:
-            yield
-        except TrainingWarning:
-            raise KeyboardInterrupt from None
 
 
 class SharedRows:
@@ -47,29 +36,35 @@ class SharedRows:
         shapes: Any = None,
         process_group: Any = None,
     ) -> None:
-        model._training_settings()
-        if model._by_labels:
+        self.parameters = model.get_params(deep=False) | {"verbose": False, "warm_start": False}
+        self.settings = FitSettings.of(self.parameters)
+        if self.settings.by_labels:
             raise ParameterError(
                 "sigma must be a number or 'auto' where runs share one spectrum. Got 'labels' instead."
             )
-        self.settings = model.get_params(deep=False) | {"verbose": False, "warm_start": False}
         self.X = X
+        self.model_class = type(model)
         started = time.perf_counter()
-        first = type(model)(**self.settings)
         self.group = Group.of(process_group)
-        nodes = first._nodes_for(X, shapes, self.group)
-        self.prepared: Prepared = first._prepare(nodes, features, time.perf_counter() - started)
-        self._model = type(model)
+        nodes = nodes_for(self.settings, X, shapes=shapes, group=self.group)
+        with together(self.group):
+            self._unfitted(0)
+        made = time.perf_counter() - started
+        self.resolved = self.settings.resolved(nodes)
+        self.prepared = Prepared.of(nodes, features, self.resolved, seconds=made)
 
     def fit(self, y: Any, *, random_state: Any = 0) -> PinvGCNClassifier:
         """A fitted copy of the model: what ``fit(X, y)`` would give, by the first rank's ``random_state``."""
-        run = self._model(**self.settings | {"random_state": random_state})
-        run._remember_columns(self.X)
         with together(self.group):
-            seed = run._seed()
+            run = self._unfitted(random_state)
+            seed = seed_of(random_state)
         seed = self.group.values(seed)[0]
-        run._learn(self.prepared, run._labels(y, self.prepared.nodes), seed, warm=False)
-        return run
+        labels = labels_for(self.settings, y, self.prepared.nodes)
+        return run.adopt(learn(self.resolved, self.prepared, labels, seed))
+
+    def _unfitted(self, random_state: Any) -> PinvGCNClassifier:
+        run = self.model_class(**self.parameters | {"random_state": random_state})
+        return run.remember_columns(self.X)
 
 
 def fit_many(
@@ -108,26 +103,27 @@ def fit_many(
             f"random_states must have one entry for each of the {len(ys)} runs. Got {len(states)} instead."
         )
     count = torch.get_num_threads() if workers is None else check_count("workers", workers)
-    settings = model.get_params(deep=False) | {"verbose": False}
-    runs = [type(model)(**settings | {"random_state": state}) for state in states]
+    parameters = model.get_params(deep=False) | {"verbose": False}
+    runs = [type(model)(**parameters | {"random_state": state}) for state in states]
     if not runs:
         return []
-    model._training_settings()
-    if model._by_labels:  # every run has a σ of its own, and so a spectrum
+    settings = FitSettings.of(parameters)
+    if settings.by_labels:  # every run has a σ of its own, and so a spectrum
         return [run.fit(X, y, features=features) for run, y in zip(runs, ys, strict=True)]
-    seeds = [run._seed() for run in runs]
-    kept = model._kept_for(X, features)
+    seeds = [seed_of(state) for state in states]
+    kept = model.prepared_for(X, features)
     started = time.perf_counter()
-    nodes = runs[0]._nodes_for(X) if kept is None else kept.nodes
+    nodes = nodes_for(settings, X) if kept is None else kept.nodes
+    for run in runs:
+        run.remember_columns(X)
     made = time.perf_counter() - started
-    read = [run._labels(y, nodes) for run, y in zip(runs, ys, strict=True)]
-    prepared = runs[0]._prepare(nodes, features, made) if kept is None else kept
+    read = [labels_for(settings, y, nodes) for y in ys]
+    resolved = settings.resolved(nodes)
+    prepared = Prepared.of(nodes, features, resolved, seconds=made) if kept is None else kept
 
-    def learn(place: int) -> PinvGCNClassifier:
-        run = runs[place]
-        run._remember_columns(X)
-        run._learn(prepared, read[place], seeds[place], warm=False, threads=1, tell=tell)
-        return run
+    def one(place: int) -> PinvGCNClassifier:
+        fitted = learn(resolved, prepared, read[place], seeds[place], threads=1, tell=tell)
+        return runs[place].adopt(fitted)
 
     stop = threading.Event()
 
@@ -136,7 +132,7 @@ def fit_many(
             raise CancelledError
 
     with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        fits = [pool.submit(learn, place) for place in range(len(runs))]
+        fits = [pool.submit(one, place) for place in range(len(runs))]
         try:
             return [fit.result() for fit in fits]
         except BaseException:  # an interrupt, or the error of one run: nobody waits for the others

@@ -278,7 +278,7 @@ def settings_of(process_group, points, kind):
     mine = points[shares(len(points), group.size, kind)[group.rank]]
     box = Box.around(mine, group)
     scaling = InputScaling.of(mine, np.exp(mine), scaling="ranks", coordinates=2, group=group)
-    ranks = scaling.ranks
+    ranks = scaling.normal_scores
     return automatic_sigma(mine, group), box.centre, box.half, scaling.shift, scaling.scale, ranks.knots
 
 
@@ -295,7 +295,7 @@ def test_bandwidth_box_and_scaling(ranks, size, kind):
         np.testing.assert_allclose(half, whole.half, rtol=1e-12)
         np.testing.assert_allclose(shift, scaling.shift, atol=1e-12)
         np.testing.assert_allclose(scale, scaling.scale, rtol=1e-12)
-        np.testing.assert_array_equal(knots, scaling.ranks.knots)
+        np.testing.assert_array_equal(knots, scaling.normal_scores.knots)
 
 
 def sigma_of_pool(process_group, n):

@@ -24,7 +24,7 @@ def fitted(process_group, seeds):
     model = PinvGCNClassifier("categorical", epochs=3, members=1)
     rows = SharedRows(model, TABLE.iloc[mine], process_group=process_group)
     run = rows.fit(Y[mine], random_state=np.random.RandomState(seeds[process_group.rank()]))
-    return run._ensemble.members[0].layers[0].spectral
+    return run.fitted_.networks.members[0].layers[0].spectral
 
 
 def test_shared_rows_take_the_first_ranks_seed(ranks):

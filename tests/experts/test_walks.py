@@ -15,7 +15,9 @@ from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts.diffusion import DOUBT, ON, Steps, Walk
 from pinvgcn.experts.like_rows import most_shared
+from pinvgcn.fitting.folds import folds_of
 from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.settings import FitSettings, seed_of
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
 from pinvgcn.nn.nodewise import apply_layers
 
@@ -103,15 +105,15 @@ class TestClassifier:
     def test_the_formula(self):
         """(scores + log F)/2, the mean over members, each without its part of the labels."""
         model = fitted()
-        assert len(model._ensemble.members) == 5
-        V, H = model._nodes.place(TABLE, model.spectrum_)
+        assert model.fitted_.ensemble.members == 5
+        V, H = model.fitted_.nodes.place(TABLE, model.spectrum_)
         labels = RowLabels.of(FEW, 300)
-        learned = [own for own, _ in labels.folds(5, model._seed())]
+        learned = [own for own, _ in folds_of(labels, 5, seed_of(model.random_state))]
         logs = Steps.of(model.graph_, 5).walk(learned).at(H)
-        nets = [apply_layers(member.layers, H, V) for member in model._ensemble.members]
+        nets = [apply_layers(member.layers, H, V) for member in model.fitted_.networks.members]
         joint = np.mean([(n + w) / 2 for n, w in zip(nets, logs, strict=True)], axis=0)
-        T = model._ensemble.weights.sum() ** -2
-        np.testing.assert_allclose(model._ensemble.weights, T**-0.5 / 2)
+        T = model.fitted_.ensemble.exponents.sum() ** -2
+        np.testing.assert_allclose(model.fitted_.ensemble.exponents, T**-0.5 / 2)
         expected = softmax(joint / np.sqrt(T), axis=1)
         np.testing.assert_allclose(model.transduction_proba_, expected, atol=1e-9)
 
@@ -128,7 +130,7 @@ class TestClassifier:
     def test_it_helps_where_rows_are_alike(self):
         hidden = FEW < 0
         plain = PinvGCNClassifier("categorical", epochs=20, neighbours=None).fit(TABLE, FEW)
-        assert plain._ensemble.walk is None
+        assert plain.fitted_.ensemble.experts.get("walk") is None
         for model, least in ((plain, 0.7), (fitted(), 0.8)):
             assert np.mean(model.transduction_[hidden] == TRUTH[hidden]) > least
 
@@ -140,13 +142,14 @@ class TestClassifier:
 
     def test_off_in_the_paper_and_for_given_graphs(self):
         paper = PinvGCNClassifier.paper("categorical", epochs=2).fit(TABLE, FEW)
-        assert (paper._ensemble.walk, len(paper._ensemble.members)) == (None, 1)
+        assert (paper.fitted_.ensemble.experts.get("walk"), paper.fitted_.ensemble.members) == (None, 1)
         given = PinvGCNClassifier(Hypergraph.from_table(TABLE), epochs=2).fit(None, FEW)
-        assert (given._ensemble.walk, len(given._ensemble.members)) == (None, 1)
+        assert (given.fitted_.ensemble.experts.get("walk"), given.fitted_.ensemble.members) == (None, 1)
 
     def test_automatic_settings(self):
         for graph, expected in (("categorical", (0.01, 200)), ("gaussian", (0.0005, 500))):
-            settings = PinvGCNClassifier(graph)._training_settings()
+            given = FitSettings.of(PinvGCNClassifier(graph).get_params())
+            settings = given.training(0, table=graph == "categorical")
             assert (settings.weight_decay, settings.epochs) == expected
         with pytest.raises(
             ParameterError, match=r"epochs must be a whole number or 'auto'\. Got 'many' instead"

@@ -18,12 +18,14 @@ from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.folds import folds_of
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.smoothing import Outcome
+from pinvgcn.fitting.settings import seed_of
+from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.nn.nodewise import apply_layers
 from pinvgcn.shared_rows import SharedRows
 
-PLAIN = Outcome(None, None, None, None)
+PLAIN = Smoothing(None, None, None, None)
 COVERAGES = st.sampled_from([0.5, 0.55, 0.7, 0.8, 0.9, 0.95, 0.99])
 
 
@@ -39,7 +41,7 @@ def random_case(seed: int, members: int = 3, classes: int = 3, per_class: int = 
     scores = [2 * rng.normal(size=(80, classes)) for _ in range(members)]
     codes = np.repeat(np.arange(classes), per_class)
     labels = RowLabels(np.arange(classes), np.arange(len(codes)), codes, None)
-    return scores, [held for _, held in labels.folds(members, seed)]
+    return scores, [held for _, held in folds_of(labels, members, seed)]
 
 
 class TestFormula:
@@ -125,7 +127,7 @@ class TestFormula:
     def test_too_few_labels(self, sizes, coverage, message):
         codes = np.repeat(np.arange(3), sizes)
         labels = RowLabels(np.arange(3), np.arange(len(codes)), codes, None)
-        held = [held for _, held in labels.folds(5, 0)]
+        held = [held for _, held in folds_of(labels, 5, 0)]
         scores = [np.random.default_rng(m).normal(size=(len(codes), 3)) for m in range(5)]
         with pytest.raises(LabelError, match=message):
             sets_of(scores, held).places(coverage, np.array(["ash", "elm", "fir"]))
@@ -155,19 +157,19 @@ class TestClassifier:
     def test_every_step_by_hand(self):
         """Each member alone, as the joint probabilities are made: averaged over neighbours, with priors."""
         model, _ = fitted("points")
-        (inputs, V, _, _), _, _ = model._placed(X, None, "training")
-        T = model._ensemble.weights[0] ** -2
+        inputs, V, _, _ = model.fitted_.place(X).seen
+        T = model.fitted_.ensemble.exponents[0] ** -2
         odds = []
-        for member in model._ensemble.members:
+        for member in model.fitted_.networks.members:
             p = np.exp(apply_layers(member.layers, inputs, V) / T)
             p /= p.sum(axis=1, keepdims=True)
-            around = Averages.of(X, p, model._outcome.cell).at(X, p)
-            q = (p + 5 * around) / 6 * model._outcome.factors
+            around = Averages.of(X, p, model.fitted_.smoothing.cell).at(X, p)
+            q = (p + 5 * around) / 6 * model.fitted_.smoothing.factors
             others = q @ (1 - np.eye(3))  # a difference would round to 0 where a member is sure
             odds.append(q / others)
         labels = RowLabels.of(LABELS, 600)
         above = np.zeros((600, 3))
-        for o, (_, held) in zip(odds, labels.folds(4, model._seed()), strict=True):
+        for o, (_, held) in zip(odds, folds_of(labels, 4, seed_of(model.random_state)), strict=True):
             for row, c in zip(held.rows, held.codes, strict=True):
                 above[:, c] += o[row, c] > o[:, c] * (1 + 1e-9)
         np.testing.assert_array_equal(above < 19, model.transduction_set(coverage=0.9))

@@ -14,8 +14,10 @@ from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import TrainingWarning
+from pinvgcn.experts.spectral import TrainedNetwork, side_by_side
+from pinvgcn.fitting.folds import folds_of
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.pool import HOTTEST, USUAL, Member, side_by_side, weights_of
+from pinvgcn.fitting.pool import HOTTEST, NETWORK, TREES, USUAL, weights_of
 from pinvgcn.nn import train
 from pinvgcn.shared_rows import fit_many
 
@@ -37,7 +39,7 @@ class TestFolds:
     @pytest.mark.parametrize("count", [2, 5])
     def test_each_label_is_kept_from_one_learner_but_never_a_whole_class(self, sizes, count):
         labels = labels_of(*sizes)
-        folds = labels.folds(count, 0)
+        folds = folds_of(labels, count, 0)
         assert len(folds) == count
         held = np.concatenate([kept.rows for _, kept in folds if kept is not None])
         alone = [code for code, size in enumerate(sizes) if size == 1]
@@ -49,7 +51,7 @@ class TestFolds:
 
     def test_one_learner_has_them_all(self):
         labels = labels_of(3, 3)
-        assert labels.folds(1, 0) == [(labels, None)]
+        assert folds_of(labels, 1, 0) == [(labels, None)]
 
 
 def right_with_noise(labels: RowLabels, size: float, seed: int) -> np.ndarray:
@@ -62,7 +64,7 @@ class TestWeights:
     def test_networks_alone_get_the_root_of_the_likeliest_temperature(self):
         labels = labels_of(200, 200)
         scores, mine = right_with_noise(labels, 3, 0), labels.take(labels.rows % 20 == 0)
-        (found,) = weights_of([(scores[None, mine.rows], mine.codes)], trees=False, walk=False) ** -2
+        found = weights_of([NETWORK], [(scores[None, mine.rows], mine.codes)])[NETWORK] ** -2
 
         def loss(T: float) -> float:
             return -log_softmax(scores[mine.rows] / T, axis=1)[np.arange(len(mine.rows)), mine.codes].mean()
@@ -75,37 +77,37 @@ class TestWeights:
         labels = labels_of(5, 5)
         scores = np.zeros((1, 100, 2))
         scores[0, labels.rows, labels.codes] = 1.0
-        assert weights_of([(scores[:, labels.rows], labels.codes)], trees=False, walk=False)[
-            0
-        ] == pytest.approx(1, abs=1e-4)
-        assert weights_of([], trees=False, walk=False) == [1]
+        found = weights_of([NETWORK], [(scores[:, labels.rows], labels.codes)])
+        assert found[NETWORK] == pytest.approx(1, abs=1e-4)
+        assert weights_of([NETWORK]) == {NETWORK: 1}
 
     def test_many_labels_find_who_is_right(self):
         labels = labels_of(200, 200)
         good, noise = right_with_noise(labels, 0.5, 1), np.random.default_rng(2).normal(size=(4_000, 2))
         by_net, by_trees = (
-            weights_of([(np.stack(both)[:, labels.rows], labels.codes)], trees=True, walk=False)
+            weights_of([NETWORK, TREES], [(np.stack(both)[:, labels.rows], labels.codes)])
             for both in ((good, noise), (noise, good))
         )
-        assert by_net[0] > 5 * by_net[1]
-        assert by_trees[1] > 5 * by_trees[0]
+        assert by_net[NETWORK] > 5 * by_net[TREES]
+        assert by_trees[TREES] > 5 * by_trees[NETWORK]
 
     def test_few_labels_leave_them_near_the_usual(self):
         labels = labels_of(1, 2)
         scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
-        found = weights_of([(scores[:, labels.rows], labels.codes)], trees=True, walk=False)
-        np.testing.assert_allclose(np.log(found / 1.4), USUAL, atol=0.3)
-        np.testing.assert_allclose(weights_of([], trees=True, walk=False), np.exp(USUAL))
+        found = weights_of([NETWORK, TREES], [(scores[:, labels.rows], labels.codes)])
+        for name, weight in weights_of([NETWORK, TREES]).items():
+            assert np.log(found[name] / 1.4) == pytest.approx(USUAL[name], abs=0.3)
+            assert weight == pytest.approx(np.exp(USUAL[name]))
 
 
 class TestTogether:
     def test_scores_are_averaged(self):
         model = quick().fit(X, FEW)
-        assert len(model._ensemble.members) == 3
-        networks = [member.network for member in model._ensemble.members]
-        inputs = torch.from_numpy(model._scaling(X, None)).double()
+        assert model.fitted_.ensemble.members == 3
+        networks = [member.network for member in model.fitted_.networks.members]
+        inputs = torch.from_numpy(model.fitted_.scaling(X, None)).double()
         scores = np.mean([net.double()(inputs).detach().numpy() for net in networks], axis=0)
-        expected = log_softmax(scores * model._ensemble.weights[0], axis=1)
+        expected = log_softmax(scores * model.fitted_.ensemble.exponents[0], axis=1)
         np.testing.assert_allclose(np.log(model.transduction_proba_), expected, atol=1e-6)
         np.testing.assert_allclose(model.predict_proba(X), model.transduction_proba_, atol=1e-9)
 
@@ -129,7 +131,7 @@ class TestTogether:
         model.save(tmp_path / "model.safetensors")
         loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
         np.testing.assert_allclose(loaded.predict_proba(X + 0.1), model.predict_proba(X + 0.1), atol=1e-12)
-        assert [len(member.layers) for member in loaded._ensemble.members] == [2, 2, 2]
+        assert [len(member.layers) for member in loaded.fitted_.networks.members] == [2, 2, 2]
 
 
 def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
@@ -141,7 +143,7 @@ def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         return train(*args, **settings)
 
-    monkeypatch.setattr("pinvgcn.fitting.fit.train", interrupted)
+    monkeypatch.setattr("pinvgcn.experts.spectral.train", interrupted)
     with pytest.warns(TrainingWarning, match="interrupted after"):
         model = quick(epochs=1_000_000).fit(X, FEW)
     assert 0 < model.n_iter_ < 1_000_000
@@ -151,7 +153,7 @@ def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
 def test_an_error_in_one_ends_the_others():
     ended = []
 
-    def learn(number: int, stop: threading.Event | None) -> Member:
+    def learn(number: int, stop: threading.Event | None) -> TrainedNetwork:
         assert stop is not None
         if number == 0:
             raise ValueError("no")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.sparse.linalg import gmres
 
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.like_rows import Near, most_shared
+from pinvgcn.experts.seen import Seen
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.distinct import pooled, row_hashes
 from pinvgcn.group import ALONE, Group
@@ -87,6 +88,11 @@ class Walk:
     def near(self, rows: sp.csr_array) -> Near:
         """Where walks from rows of incidences (m, |E| or more) begin: (m, a)."""
         return Near(rows[:, : self.width], self.anchors, self.neighbours)
+
+    def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
+        """log F of each member: (m, classes)."""
+        assert seen.near is not None
+        yield from self.logs(seen.near)
 
     def at(self, rows: sp.csr_array) -> np.ndarray:
         """log F of each member at rows of incidences: (members, m, classes)."""

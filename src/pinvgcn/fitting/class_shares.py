@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from pinvgcn.checks import check_positive
+from pinvgcn.errors import ParameterError
 from pinvgcn.group import ALONE, Group
 
 ROUNDS = 200
@@ -42,4 +46,28 @@ def corrected(P: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """P_ic f_c / Σ_c' P_ic' f_c' for factors f = π/τ: (n, c)."""
     Q = P * factors
     total: np.ndarray = Q / Q.sum(axis=1, keepdims=True)
+    return total
+
+
+def check_priors(priors: Any) -> None:
+    """What can be checked before classes are known."""
+    if isinstance(priors, str) and priors in ("auto", "estimated"):
+        return
+    if priors is not None and not isinstance(priors, dict):
+        raise ParameterError(
+            f"priors must be 'auto', 'estimated', None or a dict of class: share. Got {priors!r} instead."
+        )
+
+
+def known_shares(priors: dict[Any, float], classes: np.ndarray) -> np.ndarray:
+    """The shares of a dict, in the order of the classes, of sum 1."""
+    names = classes.tolist()
+    wrong = [name for name in priors if name not in names] + [name for name in names if name not in priors]
+    if wrong:
+        raise ParameterError(
+            f"priors must have a share for each labelled class and no other. Got {list(priors)} instead; "
+            f"the labelled classes are {names}."
+        )
+    shares = np.array([check_positive(f"priors[{name!r}]", priors[name]) for name in names])
+    total: np.ndarray = shares / shares.sum()
     return total

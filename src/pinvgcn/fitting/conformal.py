@@ -16,7 +16,7 @@ from pinvgcn.errors import LabelError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes
-from pinvgcn.fitting.smoothing import Outcome
+from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.group import ALONE, Group
 
 SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
@@ -44,7 +44,7 @@ class PredictionSets:
         cls,
         scores: Sequence[np.ndarray],
         held: Sequence[RowLabels | None],
-        outcome: Outcome,
+        smoothing: Smoothing,
         nodes: Nodes,
         *,
         group: Group = ALONE,
@@ -56,8 +56,8 @@ class PredictionSets:
         if not some:
             return None
         P = np.stack([softmax(s, axis=1) for s in scores])
-        flat, around = outcome.among_all(np.concatenate(list(P), axis=1), nodes)
-        each = np.stack([outcome.weighed(Q) for Q in np.split(flat, len(P), axis=1)])
+        flat, around = smoothing.among_all(np.concatenate(list(P), axis=1), nodes)
+        each = np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(P), axis=1)])
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
@@ -75,18 +75,18 @@ class PredictionSets:
         return replace(plain, above=plain.count(each))
 
     def at(
-        self, scores: Sequence[np.ndarray], outcome: Outcome, points: np.ndarray | None, among: str
+        self, scores: Sequence[np.ndarray], smoothing: Smoothing, points: np.ndarray | None, among: str
     ) -> np.ndarray:
-        """``above`` at rows with these scores of each member; averages as in ``Outcome``: (m, classes)."""
+        """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
         flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
         if points is not None:
-            flat = outcome.averaged(flat, points, self.around, among)
-        return self.count(np.stack([outcome.weighed(Q) for Q in np.split(flat, len(scores), axis=1)]))
+            flat = smoothing.averaged(flat, points, self.around, among)
+        return self.count(np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(scores), axis=1)]))
 
-    def from_averages(self, flat: np.ndarray, outcome: Outcome) -> np.ndarray:
+    def from_averages(self, flat: np.ndarray, smoothing: Smoothing) -> np.ndarray:
         """``above`` from members' probabilities side by side (m, members · classes), averaged already."""
         each = np.split(flat, flat.shape[1] // self.above.shape[1], axis=1)
-        return self.count(np.stack([outcome.weighed(Q) for Q in each]))
+        return self.count(np.stack([smoothing.weighed(Q) for Q in each]))
 
     def count(self, each: np.ndarray) -> np.ndarray:
         """How many labels of each class have larger odds than a row, by members' probabilities ``each``

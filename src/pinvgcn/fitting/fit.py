@@ -1,4 +1,4 @@
-"""From labels and what was prepared to a model: networks, trees and walks, weighed by held-out labels."""
+"""A fit: from rows and labels to a fitted model."""
 
 from __future__ import annotations
 
@@ -6,82 +6,168 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from pinvgcn.errors import TrainingError
-from pinvgcn.experts import Forest
+from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
+from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.folds import folds_of, hold_out
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import Nodes
-from pinvgcn.fitting.pool import (
-    Ensemble,
-    Member,
-    Seen,
-    as_members,
-    as_trees,
-    over_ranks,
-    side_by_side,
-    weights_of,
-)
+from pinvgcn.fitting.nodes import Nodes, nodes_of
+from pinvgcn.fitting.pool import NETWORK, TREES, WALK, Ensemble, Expert, weights_of
 from pinvgcn.fitting.prepared import Prepared
-from pinvgcn.fitting.settings import as_device, training_settings
-from pinvgcn.fitting.smoothing import Outcome
-from pinvgcn.fitting.training_nodes import Ground, grounds_for
-from pinvgcn.nn import PinvGCN, TrainingSettings, train
+from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
+from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.graphs import GaussianGraph
+from pinvgcn.group import ALONE, Group
+from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
 
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
-Before = tuple[Ensemble, np.ndarray]  # what an earlier fit has learned, and its classes
+Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
 
 
-@dataclass(frozen=True)
-class Learned:
-    """All that a fit adds to what was prepared."""
+def nodes_for(settings: FitSettings, X: Any, *, shapes: Any = None, group: Group = ALONE) -> Nodes:
+    """The nodes that the rows of X are. Where labels are to find σ, it is "auto" to begin with."""
+    return nodes_of(
+        X,
+        settings.graph,
+        sigma="auto" if settings.by_labels else settings.sigma,
+        loops=settings.loops,
+        geometry=settings.geometry,
+        bins=settings.bins,
+        binning=settings.binning,
+        missing=settings.missing,
+        min_size=settings.min_size,
+        shapes=shapes,
+        group=group,
+    )
 
-    ensemble: Ensemble
-    outcome: Outcome
-    sets: PredictionSets | None
-    priors: np.ndarray  # (classes,)
-    proba: np.ndarray  # (n, classes), at the rows of X
-    seconds: dict[str, float]
+
+def labels_for(settings: FitSettings, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
+    """The labels of these nodes."""
+    assert nodes.graph is not None
+    weights = {"class_weight": settings.class_weight, "sample_weight": sample_weight}
+    return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
 
 
 def learn(
-    model: Any,
+    settings: ResolvedSettings,
     prepared: Prepared,
     labels: RowLabels,
     seed: int,
     *,
-    before: Before | None,
+    before: FittedModel | None = None,
     threads: int | None = None,
     tell: Callable[[int, float], None] | None = None,
-) -> Learned:
-    """Train networks with the settings of ``model``, sum them over all nodes, and weigh what they say.
+) -> FittedModel:
+    """Train experts, sum networks over all nodes, and weigh opinions by held-out labels.
 
-    They begin where those ``before`` have ended. ``tell`` hears of each epoch.
+    Networks begin with the weights of those ``before``. ``tell`` is called with each epoch and its loss.
     """
     started = time.perf_counter()
-    warm = before is not None
     graph = prepared.nodes.graph
     assert graph is not None
-    group = graph.group
-    count = as_members(model.members, prepared.nodes)
-    parts = labels.folds(count, seed)
-    trees = as_trees(model.trees, prepared.nodes)
-    seen = Seen(prepared.inputs, prepared.basis, prepared.unranked() if trees else None, prepared.near())
+    group, count = graph.group, settings.members
+    folds = folds_of(labels, count, seed)
+    seen = prepared.seen(values=settings.trees > 0)
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
-    settings = settings_for(model, warm, prepared.nodes)
-    tasks = [Task.of(learned, number, seed, model) for number, (learned, _) in enumerate(parts)]
-    grounds = grounds_for([task.labels for task in tasks], labels, prepared, settings)
+    trained_members = _train(settings, prepared, labels, folds, labelled, seed, before, threads, tell)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked right after
+        ensemble = _weighed(trained_members, folds, prepared, labels, labelled)
+        each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
+        scores = np.mean(each, axis=0) if count > 1 else each[0]
+    bad = scores[~np.isfinite(scores)]
+    if group.sum(len(bad)):
+        raise TrainingError(
+            f"The scores became {bad[0] if len(bad) else np.nan} in epoch "
+            f"{len(trained_members[0].network.losses)}, the last. Lower learning_rate (now "
+            f"{settings.network.training.learning_rate:g}) or scale the features."
+        )
+    smoothing, P = Smoothing.of(
+        scores,
+        prepared.nodes,
+        labels,
+        neighbours=settings.neighbours,
+        cell=settings.averaging_cell,
+        priors=settings.priors,
+    )
+    seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
+    seconds["training"] += time.perf_counter() - started
+    alone = [ensemble.alone * scores for scores in each]
+    held = [held for _, held in folds]
+    return FittedModel(
+        classes=labels.classes,
+        nodes=prepared.nodes,
+        spectrum=prepared.spectrum,
+        scaling=prepared.scaling,
+        ensemble=ensemble,
+        smoothing=smoothing,
+        conformal=PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start),
+        priors=labels.shares if smoothing.factors is None else labels.shares * smoothing.factors,
+        transduction=P.argmax(axis=1),
+        transduction_proba=P,
+        sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
+        seconds=seconds,
+    )
+
+
+class TrainedMember(NamedTuple):
+    """What one member has learned; a walk is that of all members."""
+
+    network: TrainedNetwork
+    trees: Forest | None
+
+
+class MemberTask(NamedTuple):
+    """What the network of one member learns from, and the labels that stop its training."""
+
+    seed: int
+    labels: RowLabels
+    watched: RowLabels | None
+
+    @classmethod
+    def of(cls, labels: RowLabels, number: int, seed: int, settings: ResolvedSettings) -> MemberTask:
+        """Of the member of this number."""
+        own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+        if settings.network.training.patience is None:
+            return cls(own, labels, None)
+        return cls(own, *hold_out(labels, settings.held_out, own))
+
+
+def _train(
+    settings: ResolvedSettings,
+    prepared: Prepared,
+    labels: RowLabels,
+    folds: Sequence[Fold],
+    labelled: Seen,
+    seed: int,
+    before: FittedModel | None,
+    threads: int | None,
+    tell: Callable[[int, float], None] | None,
+) -> list[TrainedMember]:
+    """The networks and trees of all members. ``labelled`` is what they see of the rows of ``labels``."""
+    group, count = prepared.problem.group, settings.members
+    training = settings.network.training
+    if before is not None:
+        training = replace(training, epochs=max(1, training.epochs // WARM_SHARE))
+    tasks = [MemberTask.of(learned, number, seed, settings) for number, (learned, _) in enumerate(folds)]
+    nodes = prepared.training_nodes(labels).for_parts([task.labels for task in tasks], training)
     done = itertools.count()
 
-    def one(number: int, stop: threading.Event | None) -> Member:
+    def network(task: MemberTask) -> PinvGCN:
+        inputs, classes = prepared.inputs.shape[1], len(task.labels.classes)
+        return settings.network.network(prepared.spectrum, inputs, classes, seed=task.seed)
+
+    def one(number: int, stop: threading.Event | None) -> TrainedNetwork:
         def on_epoch(epoch: int, loss: float) -> None:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
@@ -90,73 +176,58 @@ def learn(
             if show is not None:
                 show(next(done), loss)
 
-        network = _network(model, prepared, tasks[number])
+        task, mine = tasks[number], network(tasks[number])
         if before is not None:
-            copy_weights(before[0].like(number).network, before[1], network, labels.classes)
-        own_threads = threads if count == 1 or not grounds[number].problem.group.alone else 1
-        losses = _trained(network, tasks[number], grounds[number], settings, on_epoch, own_threads)
-        member = Member(network, (), losses)
-        return whole(number, member) if group.alone else member
+            copy_weights(before.networks.like(number).network, before.classes, mine, labels.classes)
+        own_threads = threads if count == 1 or not nodes[number].problem.group.alone else 1
+        return trained(
+            mine, nodes[number], task.labels, task.watched, training,
+            seed=task.seed, on_epoch=on_epoch, threads=own_threads,
+        )  # fmt: skip
 
-    def whole(number: int, member: Member) -> Member:
-        """Summed over the nodes of all ranks, and with trees."""
+    def whole(number: int, mine: TrainedNetwork) -> TrainedMember:
+        """Folded by sums over the nodes of all process ranks, and with trees."""
         counts = None if prepared.distinct is None else prepared.distinct.counts
-        with np.errstate(over="ignore", invalid="ignore"):  # checked by who adds them up
-            layers = fold(member.network, prepared.inputs, prepared.basis, counts, group=group)
-        if not trees:
-            return replace(member, layers=layers)
-        mine = parts[number][0]
-        places = np.searchsorted(labels.rows, mine.rows)
-        grown = Forest.grown(labelled.values, mine, places, count=trees, seed=tasks[number].seed)
-        return replace(member, layers=layers, trees=grown)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
+            layers = fold(mine.network, prepared.inputs, prepared.basis, counts, group=group)
+        folded = replace(mine, layers=layers)
+        if not settings.trees:
+            return TrainedMember(folded, None)
+        learned = folds[number][0]
+        places = np.searchsorted(labels.rows, learned.rows)
+        forest = Forest.grown(labelled.values, learned, places, count=settings.trees, seed=tasks[number].seed)
+        return TrainedMember(folded, forest)
 
-    exact = [not ground.problem.group.alone for ground in grounds]
+    exact = [not some.problem.group.alone for some in nodes]
     mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
-    shown = model.verbose if group.rank == 0 or callable(model.verbose) else False
-    with progress(len(mine) * settings.epochs, show=shown) as show:
+    shown = settings.verbose if group.rank == 0 or callable(settings.verbose) else False
+    workers = threads or torch.get_num_threads()
+    with progress(len(mine) * training.epochs, show=shown) as show:
         if group.alone:
-            members = side_by_side(one, count, threads or torch.get_num_threads())
-        else:
-            made = [_network(model, prepared, task) for task in tasks]
-            members = over_ranks(one, made, exact, threads or torch.get_num_threads(), group)
-            members = [whole(number, member) for number, member in enumerate(members)]
-    with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        ensemble = _weighed(members, parts, prepared, labels, labelled)
-        each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
-        scores = np.mean(each, axis=0) if count > 1 else each[0]
-    bad = scores[~np.isfinite(scores)]
-    if group.sum(len(bad)):
-        raise TrainingError(
-            f"The scores became {bad[0] if len(bad) else np.nan} in epoch {len(members[0].losses)}, "
-            f"the last. Lower learning_rate (now {model.learning_rate:g}) or scale the features."
-        )
-    outcome, P = Outcome.of(
-        scores,
-        prepared.nodes,
-        labels,
-        neighbours=model.neighbours,
-        priors=model.priors,
-    )
-    seconds = dict.fromkeys(prepared.seconds, 0.0) if warm else dict(prepared.seconds)
-    seconds["training"] += time.perf_counter() - started
-    alone = [ensemble.alone * scores for scores in each]
-    kept = [held for _, held in parts]
-    sets = PredictionSets.of(alone, kept, outcome, prepared.nodes, group=group, start=graph.start)
-    priors = labels.shares if outcome.factors is None else labels.shares * outcome.factors
-    return Learned(ensemble, outcome, sets, priors, P, seconds)
+            return side_by_side(lambda number, stop: whole(number, one(number, stop)), count, workers)
+        networks = over_ranks(one, [network(task) for task in tasks], exact, workers, group)
+        return [whole(number, member) for number, member in enumerate(networks)]
 
 
 def _weighed(
-    members: list[Member], parts: Sequence[Any], prepared: Prepared, labels: RowLabels, labelled: Seen
+    members: Sequence[TrainedMember],
+    folds: Sequence[Fold],
+    prepared: Prepared,
+    labels: RowLabels,
+    labelled: Seen,
 ) -> Ensemble:
-    """The members, their opinions weighed by the labels that were kept from each.
+    """The ensemble of these members, its weights found by the labels that were held out of each.
 
     ``labelled`` is what they see of the rows of all ``labels``.
     """
-    walk = None if prepared.steps is None else prepared.steps.walk([learned for learned, _ in parts])
-    trees = members[0].trees is not None
-    ensemble = Ensemble(members, walk, weights_of([], trees=trees, walk=walk is not None))
-    kept = [(number, held) for number, (_, held) in enumerate(parts) if held is not None]
+    forests = [member.trees for member in members if member.trees is not None]
+    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], bool(forests))}
+    if forests:
+        experts[TREES] = Forests(forests)
+    if prepared.steps is not None:
+        experts[WALK] = prepared.steps.walk([learned for learned, _ in folds])
+    ensemble = Ensemble(len(members), experts, weights_of(tuple(experts)))
+    kept = [(number, held) for number, (_, held) in enumerate(folds) if held is not None]
     if not kept:
         return ensemble
     rows = np.concatenate([held.rows for _, held in kept])
@@ -166,58 +237,4 @@ def _weighed(
         (opinions[number][:, end - len(held.rows) : end], held.codes)
         for (number, held), end in zip(kept, ends, strict=True)
     ]
-    return replace(ensemble, weights=weights_of(unseen, trees=trees, walk=walk is not None))
-
-
-def settings_for(model: Any, warm: bool, nodes: Nodes) -> TrainingSettings:
-    """Those of training on these nodes, from the beginning or from where an earlier fit has ended."""
-    settings = training_settings(model, as_trees(model.trees, nodes))
-    return replace(settings, epochs=max(1, settings.epochs // WARM_SHARE)) if warm else settings
-
-
-class Task(NamedTuple):
-    """What one network learns from, and what it is watched by."""
-
-    seed: int
-    labels: RowLabels
-    watched: RowLabels | None
-
-    @classmethod
-    def of(cls, labels: RowLabels, number: int, seed: int, model: Any) -> Task:
-        """Of the member of this number."""
-        own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-        if model.patience is None:
-            return cls(own, labels, None)
-        return cls(own, *labels.hold_out(model.held_out, own))
-
-
-def _network(model: Any, prepared: Prepared, task: Task) -> PinvGCN:
-    return PinvGCN(
-        prepared.spectrum,
-        prepared.inputs.shape[1],
-        len(task.labels.classes),
-        hidden=model.hidden,
-        dropout=model.dropout,
-        filters=model.filters,
-        generator=torch.Generator().manual_seed(task.seed),
-    ).to(as_device(model.device))
-
-
-def _trained(
-    network: PinvGCN,
-    task: Task,
-    ground: Ground,
-    settings: TrainingSettings,
-    on_epoch: Callable[[int, float], None],
-    threads: int | None,
-) -> list[float]:
-    return train(
-        network,
-        ground.problem,
-        ground.labels(task.labels),
-        settings,
-        held_out=None if task.watched is None else ground.labels(task.watched),
-        seed=task.seed,
-        on_epoch=on_epoch,
-        threads=threads,
-    )
+    return replace(ensemble, weights=weights_of(ensemble.names, unseen))

@@ -23,13 +23,13 @@ SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever 
 class InputScaling:
     """x ↦ (x − shift) / scale on a row's own features and ``n_extra`` more. Sparse features stay sparse.
 
-    With ``ranks``, the last columns are replaced by their normal scores before.
+    With ``normal_scores``, the last columns are replaced by their normal scores before.
     """
 
     shift: np.ndarray  # (N₀,)
     scale: np.ndarray  # (N₀,)
     n_extra: int
-    ranks: NormalScores | None = None
+    normal_scores: NormalScores | None = None
 
     @classmethod
     def of(
@@ -83,7 +83,7 @@ class InputScaling:
     def _scaled(self, columns: np.ndarray, begin: int) -> np.ndarray:
         """The inputs from number ``begin`` on, from their ``columns``: (m, N₀ − begin)."""
         shift, scale = self.shift[begin:], self.scale[begin:]
-        plain = len(shift) - (0 if self.ranks is None else self.ranks.knots.shape[1])
+        plain = len(shift) - (0 if self.normal_scores is None else self.normal_scores.knots.shape[1])
         columns = np.ascontiguousarray(columns, dtype=np.float64)
         if columns.shape[1] != len(shift):
             raise DataError(
@@ -94,17 +94,17 @@ class InputScaling:
         def work(rows: slice) -> None:
             some, out = columns[rows], result[rows]
             out[:, :plain] = (some[:, :plain] - shift[:plain]) / scale[:plain]
-            if self.ranks is not None:
-                self.ranks.write(some[:, plain:], shift[plain:], scale[plain:], out[:, plain:])
+            if self.normal_scores is not None:
+                self.normal_scores.write(some[:, plain:], shift[plain:], scale[plain:], out[:, plain:])
 
         for_all(work, ranges(len(columns), CHUNK))
         return result
 
     def unranked(self, inputs: Any, own: Any, extra: np.ndarray | None) -> Any:
         """These ``inputs`` with the values of features that were ranked: for whom only thresholds count."""
-        if self.ranks is None:
+        if self.normal_scores is None:
             return inputs
-        ranked = self.ranks.knots.shape[1]
+        ranked = self.normal_scores.knots.shape[1]
         if sp.issparse(own):
             return sp.csr_array(sp.hstack([inputs[:, :-ranked], extra]))
         values = own if extra is None else np.hstack([own, extra])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from pinvgcn.checks import as_sample_weight, check_fraction, check_non_negative, classes_of, known_labels
+from pinvgcn.checks import as_sample_weight, check_non_negative, classes_of, known_labels
 from pinvgcn.errors import DataError, LabelError, ParameterError
 from pinvgcn.group import ALONE, Group, together
 
@@ -79,39 +79,6 @@ class RowLabels:
         """Some of the labels, by a boolean mask."""
         weights = None if self.weights is None else self.weights[some]
         return replace(self, rows=self.rows[some], codes=self.codes[some], weights=weights)
-
-    def hold_out(self, share: float, seed: int) -> tuple[RowLabels, RowLabels]:
-        """Labels to learn from, and a share of each class to watch; a class keeps one label at least."""
-        check_fraction("held_out", share)
-        rng = np.random.default_rng(seed)
-        held = np.zeros(len(self.rows), dtype=bool)
-        for code in np.unique(self.codes):
-            mine = rng.permutation(np.flatnonzero(self.codes == code))
-            held[mine[: min(round(share * len(mine)), len(mine) - 1)]] = True
-        if not held.any():
-            raise ParameterError(
-                "patience needs labels to hold out: two in one class at least. "
-                f"Got {len(self.rows)} labels and held_out={share:g}; label more rows, or set patience=None."
-            )
-        return self.take(~held), self.take(held)
-
-    def folds(self, count: int, seed: int) -> list[tuple[RowLabels, RowLabels | None]]:
-        """For each of ``count`` learners the labels to learn from, and those kept from it or None.
-
-        Each label is kept from one learner, except the only one of a class, which no one can do without; of a
-        single learner nothing is kept.
-        """
-        if count == 1:
-            return [(self, None)]
-        rng = np.random.default_rng(seed)
-        fold = np.full(len(self.rows), -1)
-        for code in np.unique(self.codes):
-            mine = rng.permutation(np.flatnonzero(self.codes == code))
-            if len(mine) > 1:
-                fold[mine] = np.arange(len(mine)) % count
-        return [
-            (self.take(fold != f), self.take(fold == f) if (fold == f).any() else None) for f in range(count)
-        ]
 
 
 def _of_all(

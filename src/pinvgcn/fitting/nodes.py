@@ -208,17 +208,6 @@ def outside(V: np.ndarray, spectrum: Spectrum) -> np.ndarray:
     return mask
 
 
-class PlacedNodes(CloudNodes):
-    """Points whose basis values and local shapes are known: ``place`` computes nothing."""
-
-    def __init__(self, nodes: CloudNodes, V: np.ndarray, shapes: np.ndarray | None) -> None:
-        self.graph, self.points, self.pyramid = None, nodes.points, nodes.pyramid
-        self.V, self.shapes = V, shapes
-
-    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
-        return Basis(self.V), X if self.shapes is None else np.hstack([X, self.shapes])
-
-
 def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:
     """Local shapes that were computed elsewhere, one row a point."""
     if not isinstance(shapes, LocalShapes):
@@ -313,6 +302,11 @@ def _given_features(X: Any, n: int, *, least: int = 1) -> Any:
         features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X", least=least)
     check_rows(features, n, "X", "nodes of the graph (a graph that was given classifies its own nodes only)")
     return features
+
+
+def is_scan(nodes: Nodes) -> bool:
+    """Whether these are points with local shapes, what "auto" is made for."""
+    return isinstance(nodes, CloudNodes) and nodes.geometry
 
 
 def nodes_of(

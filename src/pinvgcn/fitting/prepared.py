@@ -10,16 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from pinvgcn.checks import check_count
-from pinvgcn.experts.diffusion import Steps
-from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.fitting.nodes import Nodes, TableNodes
+from pinvgcn.experts import Seen, Steps, TrainingNodes
+from pinvgcn.fitting.inputs import InputScaling, as_extra
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import Nodes
+from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
 from pinvgcn.nn import Basis, FilterBasis, Problem
 from pinvgcn.spectra import Spectrum
-
-LIKE_ROWS = 5  # a step of a walk goes to one of so many
 
 
 @dataclass(frozen=True)
@@ -42,32 +41,20 @@ class Prepared:
     seconds: dict[str, float]
 
     @classmethod
-    def of(
-        cls,
-        nodes: Nodes,
-        extra: np.ndarray | None,
-        *,
-        scaling: str,
-        rank: int | None,
-        solver: str,
-        tolerance: float | None,
-        filters: Any,
-        neighbours: Any,
-        device: torch.device,
-        seconds: float,
-    ) -> Prepared:
+    def of(cls, nodes: Nodes, features: Any, settings: ResolvedSettings, *, seconds: float = 0.0) -> Prepared:
         """Scale the features, compute spectrum and first products; to make the nodes took ``seconds``."""
         graph = nodes.graph
         assert graph is not None
+        extra = as_extra(features, graph.n_nodes, group=graph.group)
         started = time.perf_counter()
         scale = InputScaling.of(
-            nodes.features, extra, scaling=scaling, coordinates=nodes.coordinates, group=graph.group
+            nodes.features, extra, scaling=settings.scaling, coordinates=nodes.coordinates, group=graph.group
         )
         inputs = scale(nodes.features, extra)
         graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()
-        accuracy = {} if tolerance is None else {"tolerance": tolerance}
-        spectrum = graph.spectrum(rank, solver=solver, **accuracy)
+        accuracy = {} if settings.tolerance is None else {"tolerance": settings.tolerance}
+        spectrum = graph.spectrum(settings.rank, solver=settings.solver, **accuracy)
         spectrum_done = time.perf_counter()
         distinct = None
         if isinstance(graph, Hypergraph):
@@ -80,24 +67,37 @@ class Prepared:
         problem = Problem.of(
             basis,
             inputs,
-            FilterBasis.of(spectrum, filters),
-            like=torch.empty(0, device=device),
+            FilterBasis.of(spectrum, settings.network.filters),
+            like=torch.empty(0, device=settings.network.device),
             weights=None if distinct is None else distinct.counts,
             ids=_numbers(graph) if distinct is None else _keys(nodes, extra)[distinct.first],
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
             group=graph.group,
         )
-        like_rows = as_like_rows(neighbours, nodes)
         steps = None
-        if like_rows is not None:
+        if settings.like_rows is not None:
             assert isinstance(graph, Hypergraph)
-            steps = Steps.of(graph, like_rows)
+            if graph.group.sum(len(graph.distinct.first)) > 1:  # equal rows lead nowhere
+                steps = Steps.of(graph, settings.like_rows)
         stages = {
             "graph": seconds + graph_done - started,
             "spectrum": spectrum_done - graph_done,
             "training": time.perf_counter() - spectrum_done,
         }
         return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, steps, stages)
+
+    def seen(self, *, values: bool) -> Seen:
+        """What experts see of the distinct nodes: with ``values``, also what trees see."""
+        return Seen(self.inputs, self.basis, self.unranked() if values else None, self.near())
+
+    def training_nodes(self, labels: RowLabels) -> TrainingNodes:
+        """All nodes, each on the process rank that has it."""
+        graph = self.nodes.graph
+        assert graph is not None
+        nodes = np.full(len(labels.rows), -1)
+        here = (labels.rows >= graph.start) & (labels.rows < graph.start + graph.n_nodes)
+        nodes[here] = self.node_of(labels.rows[here] - graph.start)
+        return TrainingNodes(self.problem, labels.rows, nodes)
 
     def unranked(self) -> Any:
         """What trees see of the distinct nodes: (m, N₀)."""
@@ -141,13 +141,3 @@ def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:
     """The first eigenvectors, (m, 3) or fewer: close where nodes are closely joined."""
     first = np.eye(basis.width)[:, spectrum.components :][:, :3]
     return basis @ first if spectrum.rank else None
-
-
-def as_like_rows(neighbours: Any, nodes: Nodes) -> int | None:
-    """k of ``Steps``; None where there is no walk: not a table, or one whose rows are all equal."""
-    if neighbours is None or not isinstance(nodes, TableNodes):
-        return None
-    assert isinstance(nodes.graph, Hypergraph)
-    if nodes.graph.group.sum(len(nodes.graph.distinct.first)) < 2:
-        return None
-    return LIKE_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)

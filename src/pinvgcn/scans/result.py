@@ -86,7 +86,7 @@ class Result:
     @property
     def lattice(self) -> Lattice | None:
         """The cells by which local shapes are measured."""
-        nodes = self.model._nodes
+        nodes = self.model.fitted_.nodes
         return nodes.lattice if isinstance(nodes, CloudNodes) else None
 
     def notes(self) -> list[str]:

@@ -12,7 +12,7 @@ import torch
 
 from pinvgcn.experiments.tables.heldout import folds_of
 from pinvgcn.experiments.tables.plan import TablePlan
-from pinvgcn.fitting.pool import MEMBERS
+from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import TableSource
 
 LIBRARIES = 0.6 * 2**30  # bytes, before there is any table
