@@ -1,10 +1,6 @@
-"""Several networks that speak as one: who learns from what, how sure they are, interrupts."""
+"""The opinion pool: weights by held-out labels, and the mean over members."""
 
 from __future__ import annotations
-
-import os
-import signal
-import threading
 
 import numpy as np
 import pytest
@@ -13,12 +9,8 @@ from scipy.special import log_softmax
 from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.errors import TrainingWarning
-from pinvgcn.experts.spectral import TrainedNetwork, side_by_side
-from pinvgcn.fitting.folds import folds_of
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.pool import HOTTEST, NETWORK, TREES, USUAL, weights_of
-from pinvgcn.nn import train
+from pinvgcn.fitting.pool import HOTTEST, NETWORK, TREES, USUAL, WALK, Ensemble, weights_of
 from pinvgcn.shared_rows import fit_many
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=2)
@@ -32,26 +24,6 @@ def labels_of(*sizes: int) -> RowLabels:
 
 def quick(**settings) -> PinvGCNClassifier:
     return PinvGCNClassifier(**{"members": 3, "epochs": 30, "rank": 6, "sigma": 6.0, **settings})
-
-
-class TestFolds:
-    @pytest.mark.parametrize("sizes", [(10, 10), (3, 7, 1), (2, 2), (1, 2)])
-    @pytest.mark.parametrize("count", [2, 5])
-    def test_each_label_is_kept_from_one_learner_but_never_a_whole_class(self, sizes, count):
-        labels = labels_of(*sizes)
-        folds = folds_of(labels, count, 0)
-        assert len(folds) == count
-        held = np.concatenate([kept.rows for _, kept in folds if kept is not None])
-        alone = [code for code, size in enumerate(sizes) if size == 1]
-        assert sorted(held) == sorted(labels.rows[~np.isin(labels.codes, alone)])
-        for learned, kept in folds:
-            assert set(learned.codes) == set(range(len(sizes)))
-            both = [*learned.rows, *([] if kept is None else kept.rows)]
-            assert sorted(both) == sorted(labels.rows)
-
-    def test_one_learner_has_them_all(self):
-        labels = labels_of(3, 3)
-        assert folds_of(labels, 1, 0) == [(labels, None)]
 
 
 def right_with_noise(labels: RowLabels, size: float, seed: int) -> np.ndarray:
@@ -100,6 +72,39 @@ class TestWeights:
             assert weight == pytest.approx(np.exp(USUAL[name]))
 
 
+class Fixed:
+    """An expert whose opinions are given, one a member."""
+
+    def __init__(self, *opinions: np.ndarray) -> None:
+        self.own = opinions
+
+    def opinions(self, seen):
+        return self.own
+
+    def state(self):
+        return {}
+
+
+class TestEnsemble:
+    def test_experts_of_any_name_are_weighed_by_name(self):
+        rng = np.random.default_rng(0)
+        a, b = (rng.normal(size=(3, 7, 2)) for _ in range(2))
+        ensemble = Ensemble(3, {"first": Fixed(*a), "second": Fixed(*b)}, {"second": 0.5, "first": 2.0})
+        assert ensemble.names == ("first", "second")
+        np.testing.assert_array_equal(ensemble.exponents, [2, 0.5])
+        np.testing.assert_allclose(list(ensemble.each(None)), 2 * a + 0.5 * b)
+        np.testing.assert_allclose(ensemble.joint(None), (2 * a + 0.5 * b).mean(axis=0))
+        assert ensemble.alone == 2.5
+
+    def test_without_trees_all_experts_count_alike(self):
+        assert weights_of([NETWORK, WALK]) == {NETWORK: 0.5, WALK: 0.5}
+        assert weights_of([NETWORK, WALK, "linear", "other"])["linear"] == 0.25
+
+    def test_beside_trees_an_expert_counts_as_a_network_does(self):
+        found = weights_of([NETWORK, TREES, "linear"])
+        assert found["linear"] == found[NETWORK] == pytest.approx(0.25)
+
+
 class TestTogether:
     def test_scores_are_averaged(self):
         model = quick().fit(X, FEW)
@@ -132,34 +137,3 @@ class TestTogether:
         loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
         np.testing.assert_allclose(loaded.predict_proba(X + 0.1), model.predict_proba(X + 0.1), atol=1e-12)
         assert [len(member.layers) for member in loaded.fitted_.networks.members] == [2, 2, 2]
-
-
-def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
-    """A real signal, once training has begun: it reaches the main thread, which waits for the others."""
-    begun = threading.Lock()
-
-    def interrupted(*args, **settings):
-        if begun.acquire(blocking=False):
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return train(*args, **settings)
-
-    monkeypatch.setattr("pinvgcn.experts.spectral.train", interrupted)
-    with pytest.warns(TrainingWarning, match="interrupted after"):
-        model = quick(epochs=1_000_000).fit(X, FEW)
-    assert 0 < model.n_iter_ < 1_000_000
-    assert model.transduction_.shape == (90,)
-
-
-def test_an_error_in_one_ends_the_others():
-    ended = []
-
-    def learn(number: int, stop: threading.Event | None) -> TrainedNetwork:
-        assert stop is not None
-        if number == 0:
-            raise ValueError("no")
-        ended.append(stop.wait(20))
-        raise KeyboardInterrupt
-
-    with pytest.raises(ValueError, match="no"):
-        side_by_side(learn, 2, 2)
-    assert ended == [True]

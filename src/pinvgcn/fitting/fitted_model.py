@@ -222,7 +222,8 @@ class FittedModel:
     def from_state(
         cls, description: dict[str, Any], arrays: dict[str, np.ndarray], *, dropout: float, filters: Any
     ) -> FittedModel:
-        """From what ``state`` gave; ``dropout`` and ``filters`` are those of its networks."""
+        """From what ``state`` gave, with the number of columns of X as "n_features_in" in the description;
+        ``dropout`` and ``filters`` are those of its networks."""
         spectrum = Spectrum.from_state(description["spectrum"], arrays_after("spectrum.", arrays))
         check_shapes(description, arrays, spectrum)
         around = each = None

@@ -15,7 +15,7 @@ from pinvgcn.experts import Seen
 NETWORK, TREES, WALK = "network", "trees", "walk"  # names of experts
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 # log of the exponents of experts' probabilities beside trees, found on Oakland 1; labels may change them.
-# A walk counts as a network does.
+# A walk counts as a network does, and so does any other expert.
 USUAL = {NETWORK: np.log(0.25), TREES: np.log(1.25), WALK: np.log(0.25)}
 DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
 SURER = 1.4  # how much surer than one member the mean of several may be
@@ -98,7 +98,7 @@ def weights_of(
 
 def _weights(names: Sequence[str], unseen: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     trees = TREES in names
-    center = np.array([USUAL[name] for name in names]) if trees else np.empty(0)
+    center = np.array([USUAL.get(name, USUAL[NETWORK]) for name in names]) if trees else np.empty(0)
     usual: np.ndarray = np.exp(center) if trees else np.full(len(names), 1 / len(names))
     scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
     if not unseen or not np.isfinite(scores).all():  # nothing to learn from; or their sum will be refused
