@@ -80,16 +80,18 @@ def learn(
     folds = folds_of(labels, count, seed)
     seen = prepared.seen(values=settings.trees > 0)
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
-    trained_members = _train(settings, prepared, labels, folds, labelled, seed, before, threads, tell)
+    members = _train(
+        settings, prepared, labels, folds, labelled, seed, before=before, threads=threads, tell=tell
+    )
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        ensemble = _weighed(trained_members, folds, prepared, labels, labelled)
+        ensemble = _weighed(members, folds, prepared, labels, labelled)
         each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
     bad = scores[~np.isfinite(scores)]
     if group.sum(len(bad)):
         raise TrainingError(
             f"The scores became {bad[0] if len(bad) else np.nan} in epoch "
-            f"{len(trained_members[0].network.losses)}, the last. Lower learning_rate (now "
+            f"{len(members[0].network.losses)}, the last. Lower learning_rate (now "
             f"{settings.network.training.learning_rate:g}) or scale the features."
         )
     smoothing, P = Smoothing.of(
@@ -150,6 +152,7 @@ def _train(
     folds: Sequence[Fold],
     labelled: Seen,
     seed: int,
+    *,
     before: FittedModel | None,
     threads: int | None,
     tell: Callable[[int, float], None] | None,
