@@ -232,7 +232,7 @@ def _choices(result: Result, seconds: dict[str, float], surroundings: dict[str, 
         ("Graph", f"Gaussian, σ = {model.sigma_:.3g} m; {model.spectrum_.rank} eigenvectors by "
                   f"{model.spectrum_.solver}; λ₁ = {model.spectrum_.eigengap:.3g}"),
         ("Class weight", str(model.class_weight or "none")),
-        ("Shares of classes", "as estimated from the scan" if model._outcome.factors is not None
+        ("Shares of classes", "as estimated from the scan" if model.fitted_.smoothing.factors is not None
                               else "as among the labels"),
         ("Tiles", f"{result.tiles:,}"),
         ("Seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in seconds.items())),

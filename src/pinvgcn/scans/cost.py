@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from pinvgcn.fitting.nodes import SCAN
+from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import ScanSource
-from pinvgcn.members import MEMBERS
-from pinvgcn.nodes import SCAN
 from pinvgcn.scans.jobs import silent, start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.output import Copy
@@ -99,14 +99,14 @@ def plan_predict(request: PredictRequest) -> Plan:
     model, source, metres, frame, copy = start_predict(request)
     tiles = tiles_of(source.count, request.tile_points)
     facts = {
-        **_facts(source, metres, frame.fields(source), local=model._nodes.geometry),
+        **_facts(source, metres, frame.fields(source), local=model.fitted_.nodes.geometry),
         "model": f"{request.model}, {counted(len(model.classes_), 'class')}, of "
         f"{counted(model.spectrum_.n_nodes, 'point')}",
         "tiles": f"{tiles:,}",
         **_written(copy),
     }
     seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
-    members = len(model._ensemble.members)
+    members = model.fitted_.ensemble.members
     tile = min(source.count, request.tile_points)
     memory = BASE_BYTES + tile * (TILE_BYTES + COPIES * _each(copy, members))
     return Plan(facts, source.count, tiles, memory, _disk(copy, members), seconds)

@@ -99,7 +99,7 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
             source, copy, classes, np.zeros(len(classes), dtype=int), outcomes, clock, model,
             noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
             fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None, coverage=request.sets,
-            unit=model._nodes.other_unit(cloud.load(0).points) if len(cloud) else None,
+            unit=model.fitted_.nodes.other_unit(cloud.load(0).points) if len(cloud) else None,
         )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Fram
     sets = request.sets is not None
     copy = Copy(source, request.out, request.field, model.classes_.tolist(), force=request.force, sets=sets)
     if request.sets is not None:
-        model._sets_or_raise().places(request.sets, model.classes_)
+        model.fitted_.thresholds(request.sets)
     return model, source, metres, frame, copy
 
 
@@ -252,7 +252,7 @@ def _about(source: ScanSource, seen: Survey, sample: Sample, field: str) -> dict
 def load_scan_model(path: Path) -> Any:
     """A saved model, which must be one of points in space."""
     model = PinvGCNClassifier.load(path)
-    if model._nodes.kind != "gaussian" or model.n_features_in_ != 3:
+    if model.fitted_.nodes.kind != "gaussian" or model.n_features_in_ != 3:
         raise ModelFileError(f"{path} must be a model of a scan. Got one of a table or a graph instead.")
     return model
 
@@ -263,9 +263,9 @@ def frame_of(model: PinvGCNClassifier, path: Path, metres: float) -> Frame:
     if about.get("kind") == "scan":
         x, y, z = about["origin"]
         return Frame(metres, (x, y, z), tuple(about["columns"]))
-    if model._scaling.n_extra:
+    if model.fitted_.scaling.n_extra:
         raise ModelFileError(
-            f"{path} does not say which columns its {model._scaling.n_extra} features are. "
+            f"{path} does not say which columns its {model.fitted_.scaling.n_extra} features are. "
             "Save it with `pinvgcn segment --save-model`, or predict in Python."
         )
     return Frame(1.0, (0.0, 0.0, 0.0), ())  # fitted in Python, to coordinates as they were

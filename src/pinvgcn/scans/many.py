@@ -79,7 +79,7 @@ def predict_many(
     model = model_for(request)
     with _Job.of(request, paths, group, tell) as job:
         overview, tiles = job.read(model)
-        unit = model._nodes.other_unit(tiles.load(0).points) if len(tiles) else None  # type: ignore[attr-defined]
+        unit = model.fitted_.nodes.other_unit(tiles.load(0).points) if len(tiles) else None  # type: ignore[attr-defined]
         totals = job.classify(model, tiles, relabel=True)
         return replace(job.result(model, totals, overview, tiles), unit=unit)
 
@@ -88,7 +88,7 @@ def model_for(request: PredictRequest) -> PinvGCNClassifier:
     """A model of scans, which can make the sets that are asked for."""
     model: PinvGCNClassifier = load_scan_model(request.model)
     if request.sets is not None:
-        model._sets_or_raise().places(request.sets, model.classes_)
+        model.fitted_.thresholds(request.sets)
     return model
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
-from pinvgcn.nodes import CloudNodes
+from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
 from pinvgcn.set_columns import SetSizes
@@ -86,7 +86,7 @@ class Result:
     @property
     def lattice(self) -> Lattice | None:
         """The cells by which local shapes are measured."""
-        nodes = self.model._nodes
+        nodes = self.model.fitted_.nodes
         return nodes.lattice if isinstance(nodes, CloudNodes) else None
 
     def notes(self) -> list[str]:
