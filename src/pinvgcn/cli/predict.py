@@ -28,7 +28,8 @@ def predict(
         list[Path],
         typer.Argument(
             metavar="INPUT",
-            help="What to classify. Several scans, or a quoted pattern, are one cloud; of tables, parts.",
+            help="What to classify. Several scans, a quoted pattern or a virtual point cloud (.vpc) are one "
+            "cloud; several tables are parts of one.",
             show_default=False,
         ),
     ],
@@ -108,8 +109,9 @@ def predict(
     from pinvgcn.cli.segment import words
     from pinvgcn.cli.table_parts import as_parts, predict_parts
     from pinvgcn.cli.table_predict import TableRequest, predict_table_file
+    from pinvgcn.io.virtual import is_virtual
 
-    many = as_parts(file)
+    many = as_parts(file) or is_virtual(file[0])
     with loading():
         from pinvgcn.cli.several import predict_several
         from pinvgcn.scans import PredictRequest

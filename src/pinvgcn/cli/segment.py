@@ -39,7 +39,8 @@ def segment(
     scan: Annotated[
         list[Path],
         typer.Argument(
-            help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV); several, or a quoted pattern, are one cloud.",
+            help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual point "
+            "cloud (.vpc) are one cloud.",
             show_default=False,
         ),
     ],

@@ -19,8 +19,9 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.group import Group, together
 from pinvgcn.io import open_scan
+from pinvgcn.io.patterns import stands_for_several
 from pinvgcn.io.scan_writer import ENDINGS
-from pinvgcn.scans.files import Files, is_pattern
+from pinvgcn.scans.files import Files
 from pinvgcn.scans.jobs import frame_of
 from pinvgcn.scans.output import Copy, check_target, default_field
 from pinvgcn.scans.protection import Protected, Protection, check_options, protect
@@ -63,6 +64,7 @@ class Asked:
                     "--report is about one scan, fitted by one process. Got several; leave it out, or ask "
                     "for it with one of them."
                 )
+            _check_lists(request, paths)
         folder = None if _single(paths, request.out) else request.out
         files = Files.of(paths, group, metres=request.metres, besides=folder)
         out = [request.out] if folder is None else _inside(folder, files)
@@ -195,8 +197,14 @@ def _fingerprint(request: Request, files: Files) -> str:
     return fingerprint({key: asked[key] for key in asked if key not in SAME}, [*files.paths, *others])
 
 
+def _check_lists(request: SegmentRequest, paths: Sequence[Path]) -> None:
+    model = request.save_model
+    if model is not None and model.resolve() in {path.resolve() for path in paths}:
+        raise ParameterError(f"What is read must not be written over. Got {model} as --save-model.")
+
+
 def _single(paths: Sequence[Path], out: Path) -> bool:
-    return len(paths) == 1 and not is_pattern(paths[0]) and not out.is_dir()
+    return len(paths) == 1 and not stands_for_several(paths[0]) and not out.is_dir()
 
 
 def _inside(folder: Path, files: Files) -> list[Path]:

@@ -101,6 +101,8 @@ def _room(values: np.ndarray, present: np.dtype | None, field: str, out: Path, f
     if np.iinfo(now).min <= least and most <= np.iinfo(now).max:
         return now
     wider = np.result_type(now, np.min_scalar_type(least), np.min_scalar_type(most))
+    if wider.kind == "f" and now != np.uint64 and most <= np.iinfo(np.int64).max:
+        wider = np.dtype(np.int64)  # NumPy takes large numbers for unsigned ones
     if wider.kind not in "iu" or wider.itemsize > WIDEST.get(format, 8):
         large = most if most > np.iinfo(now).max else least
         raise LabelError(
