@@ -316,6 +316,7 @@ def test_a_class_that_no_point_has_is_noted(half, model, tmp_path):
     plan = plan_predict(request)
     expected = f"{(half[1] == 2).sum():,} points keep their class in 'classification' (--keep 2,66)"
     assert plan.facts["protected"].startswith(expected)
+    assert "no point has class 66" in plan.facts["protected"]
     result = predict(request)
     assert "no point has class 66 in 'classification', which --keep names" in result.notes()
     assert result.as_dict()["protected"]["absent"] == ["66"]

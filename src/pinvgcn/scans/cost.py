@@ -124,7 +124,7 @@ def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
 def _written(copy: Copy) -> dict[str, str]:
     sets = {"set goes to": f"{SET}: {explained(copy.classes, copy.format)}"} if copy.sets else {}
     asprs = copy.source.format in LAS
-    kept = {} if copy.kept is None else {"protected": copy.kept.line(asprs=asprs)}
+    kept = {} if copy.kept is None else {"protected": copy.kept.planned(asprs=asprs)}
     return {
         "class goes to": copy.field,
         **kept,

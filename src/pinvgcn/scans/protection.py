@@ -150,6 +150,10 @@ class Protected:
         keep = "point keeps its class" if self.points == 1 else "points keep their class"
         return f"{self.points:,} {keep} in {self.rule.field!r} ({self.rule.said}){what}"
 
+    def planned(self, *, asprs: bool) -> str:
+        """For a dry run, which has no notes."""
+        return "; ".join([self.line(asprs=asprs), *self.notes()])
+
     def notes(self) -> list[str]:
         """What may be a mistake."""
         if not self.absent:
