@@ -58,9 +58,9 @@ def _interrupts_wait() -> Iterator[None]:
         return
     waiting: list[int] = []
     handlers: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if callable(handler := signal.getsignal(number)):
-            handlers[number] = handler
+    for known in (signal.SIGINT, signal.SIGTERM):
+        if callable(handler := signal.getsignal(known)):
+            handlers[known] = handler
     for number in handlers:
         signal.signal(number, lambda number, frame: waiting.append(number))
     try:

@@ -16,16 +16,17 @@ def first_of(paths: Sequence[Path]) -> Path:
     """One of the files that names, patterns and folders stand for, by which the others are judged."""
     from pinvgcn.io.patterns import is_pattern, matching
     from pinvgcn.io.table_parts import files_in
+    from pinvgcn.io.virtual import is_virtual, listed
 
     path = paths[0]
     if path.is_dir():
         return next(iter(files_in(path)), path)
-    if not is_pattern(path):
-        return path
-    found = matching(path)
-    if not found:
-        raise ParameterError(f"There is no file that {path} stands for.")
-    return found[0]
+    if is_pattern(path):
+        found = matching(path)
+        if not found:
+            raise ParameterError(f"There is no file that {path} stands for.")
+        path = found[0]
+    return listed(path)[0] if is_virtual(path) else path
 
 
 def check_pair(model: Path, file: Path) -> PinvGCNClassifier | None:

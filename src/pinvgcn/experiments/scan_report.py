@@ -139,7 +139,12 @@ def _classes(result: Result, tested: list[HeldOut]) -> str:
             result.classes, result.given, result.counts, recall, strict=True
         )
     ]
-    lines = [*([result.sets.line()] if result.sets is not None else []), *result.notes()]
+    protected = result.protected_line
+    lines = [
+        *([] if protected is None else [f"Protected, not in the table: {protected}"]),
+        *([result.sets.line()] if result.sets is not None else []),
+        *result.notes(),
+    ]
     notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
     caption = "Recall: of the labels of the class that were held out, the share found." if tested else ""
     return section(

@@ -66,7 +66,7 @@ class Plan:
 
 def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     """Of ``segment``: the scan is read once, and what is wrong with the request is said as it would be."""
-    source, metres, seen, copy = start_segment(request, tell)
+    source, metres, seen, copy, _ = start_segment(request, tell)
     whole = source.count - seen.omitted <= request.fit_points
     fitted = min(source.count - seen.omitted, request.fit_points)
     local = not whole or fitted >= SCAN
@@ -96,7 +96,7 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
 
 def plan_predict(request: PredictRequest) -> Plan:
     """Of ``predict``."""
-    model, source, metres, frame, copy = start_predict(request)
+    model, source, metres, frame, copy, _ = start_predict(request)
     tiles = tiles_of(source.count, request.tile_points)
     facts = {
         **_facts(source, metres, frame.fields(source), local=model.fitted_.nodes.geometry),
@@ -123,7 +123,14 @@ def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
 
 def _written(copy: Copy) -> dict[str, str]:
     sets = {"set goes to": f"{SET}: {explained(copy.classes, copy.format)}"} if copy.sets else {}
-    return {"class goes to": copy.field, **sets, "written": f"{copy.writer.out}, {copy.format.upper()}"}
+    asprs = copy.source.format in LAS
+    kept = {} if copy.kept is None else {"protected": copy.kept.planned(asprs=asprs)}
+    return {
+        "class goes to": copy.field,
+        **kept,
+        **sets,
+        "written": f"{copy.writer.out}, {copy.format.upper()}",
+    }
 
 
 def _disk(copy: Copy, members: int) -> float:

@@ -30,11 +30,12 @@ from pinvgcn.scans.labels import LAS
 from pinvgcn.scans.output import Outcomes, default_field
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
-from pinvgcn.scans.results_of_many import Totals, keep_answers, tiles_of_files, write_copies
+from pinvgcn.scans.results_of_many import keep_answers, tiles_of_files, write_copies
 from pinvgcn.scans.sample_of_many import fit_and_save, sample_over_ranks
 from pinvgcn.scans.sets import explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, pieces_of
+from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.work import Work, begin, work_folder
 from pinvgcn.set_columns import SetSizes
 
@@ -68,7 +69,7 @@ def segment_many(
             job.work.note(SAVED, str(request.save_model.resolve()))
             with unfinished(request.save_model, error=ScanFileError) as path:
                 shutil.copyfile(job.work.path(MODEL), path)
-        totals = job.classify(model, tiles, relabel=request.relabel)
+        totals = job.classify(model, tiles, overview, relabel=request.relabel)
         return job.result(model, totals, overview, tiles)
 
 
@@ -80,7 +81,7 @@ def predict_many(
     with _Job.of(request, paths, group, tell) as job:
         overview, tiles = job.read(model)
         unit = model.fitted_.nodes.other_unit(tiles.load(0).points) if len(tiles) else None  # type: ignore[attr-defined]
-        totals = job.classify(model, tiles, relabel=True)
+        totals = job.classify(model, tiles, overview, relabel=True)
         return replace(job.result(model, totals, overview, tiles), unit=unit)
 
 
@@ -136,12 +137,12 @@ class _Job:
         if self.group.rank == 0:
             self.work.note(OVERVIEW, overview.as_dict())
         tiles = shared_tiles(
-            pieces_of(self.files, overview.frame, reading.codes, self.tell),
+            pieces_of(self.files, overview.frame, reading.beside, self.tell),
             reading.cut(self.request.tile_points),
             self.work.folder,
             group=self.group,
-            columns=len(overview.fields) + 1,
-            beside=1,
+            columns=len(overview.fields) + reading.width,
+            beside=reading.width,
             size=self.request.tile_points,
         )
         self.clock.stop("tiles")
@@ -152,7 +153,9 @@ class _Job:
         """Where classes go."""
         return self.request.field or default_field(open_scan(self.files.paths[0]))
 
-    def classify(self, model: PinvGCNClassifier, tiles: Tiles, *, relabel: bool) -> Totals:
+    def classify(
+        self, model: PinvGCNClassifier, tiles: Tiles, overview: Overview, *, relabel: bool
+    ) -> Totals:
         """Answers at all points, and the copies of own files."""
         classes = model.classes_.tolist()
         answered = self.work.numbers("answer")
@@ -161,14 +164,21 @@ class _Job:
         coverage = self.request.sets
         for tile, some in zip(own.mine, answers(model, own, self.tell, coverage=coverage), strict=True):
             outcomes = Outcomes.empty(len(some.index), None, sets=coverage is not None)
-            given = None if relabel else own.load(tile).columns[:, -1].astype(np.int16)
-            outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given, some.sets)
+            beside = own.load(tile).columns[:, -own.beside :].astype(np.int16)
+            given = None if relabel else beside[:, -1]
+            kept = None if overview.protected is None else beside[:, 0]
+            outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given, some.sets, kept)
             keep_answers(self.work, tile, some.index, outcomes)
         self.group.wait()
         self.clock.stop("classifying")
         where = tiles_of_files(self.work, len(tiles), self.files)
         totals = write_copies(
-            self.work, self.files, where, lambda file: self.asked.copy(file, classes), len(classes), self.tell
+            self.work,
+            self.files,
+            where,
+            lambda file: self.asked.copy(file, classes, overview.protected),
+            len(classes),
+            self.tell,
         )
         self.clock.stop("writing")
         return totals
@@ -185,7 +195,7 @@ class _Job:
             self.files.format in LAS,
             overview.counts,
             totals.counts,
-            mean_confidence=totals.sure / max(totals.predicted, 1),
+            mean_confidence=totals.mean_confidence,
             noise=overview.omitted,
             outside=totals.outside,
             alone=totals.alone,
@@ -198,4 +208,5 @@ class _Job:
             model=model,
             sets=sizes,
             set_column=None if sizes is None else explained(overview.classes, self.files.format),
+            protected=overview.protected,
         )
