@@ -22,7 +22,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.experts import Forest
 from pinvgcn.features import local_geometry
-from pinvgcn.row_labels import RowLabels
+from pinvgcn.fitting.labels import RowLabels
 
 
 def seconds(function: Callable[[], object]) -> tuple[float, float]:

@@ -40,8 +40,8 @@ from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.geometry import lattice_for
-from pinvgcn.inputs import InputScaling
-from pinvgcn.runs import SharedRows
+from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.shared_rows import SharedRows
 
 BINS = 15
 NEIGHBOURS = 10

@@ -33,12 +33,14 @@ from sklearn.svm import SVC
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
+from pinvgcn.experts.diffusion import Steps
+from pinvgcn.fitting.folds import folds_of
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.pool import NETWORK, WALK, weights_of
+from pinvgcn.fitting.settings import LIKE_ROWS, seed_of
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.neighbours import sharing_most, undirected
-from pinvgcn.members import weights_of
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.runs import SharedRows
-from pinvgcn.walks import LIKE_ROWS, Steps
+from pinvgcn.shared_rows import SharedRows
 
 BINS = 15
 LARGE = 20_000  # rows: beyond, support vectors and spreading are left out
@@ -112,7 +114,7 @@ def without_spectrum(graph: Hypergraph, splits: list[np.ndarray]) -> list[np.nda
     H, steps = graph.incidence.toarray().astype(np.float32), Steps.of(graph, LIKE_ROWS)
     result = []
     for seed, y in enumerate(splits):
-        parts = RowLabels.of(y, len(y)).folds(5, PinvGCNClassifier(random_state=seed)._seed())
+        parts = folds_of(RowLabels.of(y, len(y)), 5, seed_of(seed))
         scores = [plain_network(H, learned, 5 * seed + j) for j, (learned, _) in enumerate(parts)]
         walk = steps.walk([learned for learned, _ in parts])
         logs = walk.logs(steps.nearest)[:, steps.inverse]
@@ -120,7 +122,7 @@ def without_spectrum(graph: Hypergraph, splits: list[np.ndarray]) -> list[np.nda
         kept = [
             (both[:, held.rows], held.codes) for both, (_, held) in zip(opinions, parts, strict=True) if held
         ]
-        weights = weights_of(kept, trees=False, walk=True)
+        weights = list(weights_of([NETWORK, WALK], kept).values())
         result.append(softmax(np.tensordot(weights, np.mean(opinions, axis=0), axes=1), axis=1))
     return result
 
@@ -196,7 +198,7 @@ def main() -> None:
                 models = [rows.fit(labels, random_state=seed) for seed, labels in enumerate(splits)]
                 seconds = (time.perf_counter() - started) / len(splits)
                 sets = None
-                if len(models[0]._ensemble.members) > 1 and arguments.per_class >= 9:
+                if models[0].fitted_.ensemble.members > 1 and arguments.per_class >= 9:
                     sets = [model.transduction_set(coverage=0.9) for model in models]
                 show(method, [model.transduction_proba_ for model in models], seconds, sets)
         if "no spectral part" in arguments.only:

@@ -25,9 +25,10 @@ from torch.nn import functional as F
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import Dataset, load_dataset, random_split
-from pinvgcn.grounds import whole_ground
+from pinvgcn.fitting.fit import labels_for
+from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.nn import FilterBasis, train
-from pinvgcn.runs import fit_many
+from pinvgcn.shared_rows import fit_many
 
 EPOCHS = 500
 HIDDEN = 32
@@ -130,15 +131,15 @@ def exact(_: argparse.Namespace) -> dict[str, float]:
 def epoch_seconds(model: PinvGCNClassifier, data: Dataset, labels: np.ndarray, epochs: int) -> list[float]:
     """How long each epoch of training takes, on what the model has kept."""
     stamps: list[float] = []
-    prepared = model._kept[1]
-    settings = model.set_params(epochs=epochs)._training_settings()
-    read = model._labels(labels, prepared.nodes)
-    nodes = whole_ground(read, prepared).labels(read)
+    prepared = model.prepared_
+    settings = FitSettings.of(model.set_params(epochs=epochs).get_params(deep=False))
+    read = labels_for(settings, labels, prepared.nodes)
+    nodes = prepared.training_nodes(read).labels(read)
     train(
         model.network_,
         prepared.problem,
         nodes,
-        settings,
+        settings.training(0, table=False),
         on_epoch=lambda *_: stamps.append(time.perf_counter()),
     )
     return np.diff(stamps).tolist()
@@ -152,7 +153,7 @@ def sampled(_: argparse.Namespace) -> dict[str, float]:
     loop, times = [], []
     for _ in range(3):
         loop += seconds(plain, 4)
-        model._kept[1].problem.__dict__.pop("order", None)
+        model.prepared_.problem.__dict__.pop("order", None)
         times.append(model.fit(data.X, labels).timings_["training"])
     return report(
         "Oakland 2, sampled",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, PinvGCNError, SparseGraph, estimator
+from pinvgcn import GaussianGraph, Hypergraph, PinvGCNClassifier, PinvGCNError, SparseGraph
 from pinvgcn.errors import (
     ColumnError,
     DataError,
@@ -17,7 +17,8 @@ from pinvgcn.errors import (
     RankWarning,
     TrainingError,
 )
-from pinvgcn.runs import fit_many
+from pinvgcn.fitting import fit
+from pinvgcn.shared_rows import fit_many
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -151,7 +152,7 @@ def test_settings_are_checked_before_any_work(setting, graph, monkeypatch):
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the graph was made")
 
-    monkeypatch.setattr(estimator, "nodes_of", work)
+    monkeypatch.setattr(fit, "nodes_of", work)
     (name,) = setting
     assert refusal(ParameterError, X, Y, graph=graph, **setting).startswith(f"{name} must be ")
     with pytest.raises(ParameterError, match=f"{name} must be "):

@@ -76,7 +76,7 @@ def fitted(name: str):
 
 
 def assert_same_model(copy: PinvGCNClassifier, model: PinvGCNClassifier) -> None:
-    cloud = model._nodes.kind == "gaussian"  # of which a file keeps what predictions need
+    cloud = model.fitted_.nodes.kind == "gaussian"  # of which a file keeps what predictions need
     for name in ("classes_", "transduction_", *([] if cloud else ["transduction_proba_"])):
         np.testing.assert_array_equal(getattr(copy, name), getattr(model, name))
         assert getattr(copy, name).dtype == getattr(model, name).dtype

@@ -90,8 +90,8 @@ def test_points_as_they_are_without_loops():
     model = PinvGCNClassifier.paper(sigma=5.0, rank=5, epochs=2).fit(X, X[:, 0] > 40)
     assert model.graph_.loops == 0
     assert model.spectrum_.rank == 5
-    np.testing.assert_array_equal(model._scaling.shift, 0)
-    np.testing.assert_array_equal(model._scaling.scale, 1)
+    np.testing.assert_array_equal(model.fitted_.scaling.shift, 0)
+    np.testing.assert_array_equal(model.fitted_.scaling.scale, 1)
 
 
 def accuracy(name: str, seed: int) -> tuple[float, PinvGCNClassifier]:

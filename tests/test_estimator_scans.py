@@ -15,11 +15,12 @@ from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.geometry import lattice_for
+from pinvgcn.fitting.class_shares import estimated_shares
+from pinvgcn.fitting.nodes import gathered
+from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.group import ALONE
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.nodes import gathered
-from pinvgcn.priors import estimated_shares
-from pinvgcn.runs import fit_many
+from pinvgcn.shared_rows import fit_many
 
 RNG = np.random.default_rng(0)
 # a plain and a ball above it: three quarters and one quarter of the points
@@ -42,23 +43,22 @@ def scan() -> PinvGCNClassifier:
 
 def around(model: PinvGCNClassifier, p: np.ndarray) -> np.ndarray:
     """The means over the cells around each point."""
-    return Averages.of(X, p, model._outcome.cell).at(X, p)
+    return Averages.of(X, p, model.fitted_.smoothing.cell).at(X, p)
 
 
 def test_the_formula():
     """Every step by hand, from the layers that were learned."""
     model = scan()
     shapes = local_geometry(X)
-    inputs = model._scaling(np.hstack([X, shapes]), None)
+    inputs = model.fitted_.scaling(np.hstack([X, shapes]), None)
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
-    V, _ = model._nodes.place(X, model.spectrum_)
-    nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in model._ensemble.members]
+    V, _ = model.fitted_.nodes.place(X, model.spectrum_)
+    members, w = model.fitted_.networks.members, model.fitted_.ensemble.weights
+    nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in members]
     values = np.hstack([inputs[:, :3], shapes])  # thresholds need no ranks
-    trees = [member.trees.log_proba(values) for member in model._ensemble.members]
-    scores = model._ensemble.weights[0] * np.mean(nets, axis=0) + model._ensemble.weights[1] * np.mean(
-        trees, axis=0
-    )
+    trees = [forest.log_proba(values) for forest in model.fitted_.ensemble.experts["trees"].members]
+    scores = w["network"] * np.mean(nets, axis=0) + w["trees"] * np.mean(trees, axis=0)
     p = softmax(scores, axis=1)
     q = (p + 10 * around(model, p)) / 11
     rows = np.flatnonzero(LABELS >= 0)
@@ -114,8 +114,8 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5).fit(X, LABELS, features=intensity)
-    assert model._scaling.ranks.knots.shape[1] == 49 + 1
-    assert any((member.trees.feature == 52).any() for member in model._ensemble.members)
+    assert model.fitted_.scaling.normal_scores.knots.shape[1] == 49 + 1
+    assert any((forest.feature == 52).any() for forest in model.fitted_.ensemble.experts["trees"].members)
     other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")
@@ -126,9 +126,11 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
 
 def test_how_long_training_takes():
     """Networks with trees beside them take fewer epochs, unless a number is given."""
-    nodes = scan()._nodes
+    nodes = scan().fitted_.nodes
     epochs = {
-        (trees, asked): PinvGCNClassifier(trees=trees, epochs=asked)._settings(False, nodes).epochs
+        (trees, asked): FitSettings.of(PinvGCNClassifier(trees=trees, epochs=asked).get_params())
+        .resolved(nodes)
+        .network.training.epochs
         for trees in ("auto", 0)
         for asked in ("auto", 30)
     }
@@ -153,11 +155,11 @@ def test_who_is_a_scan(points, settings, width):
     labels = LABELS[:: 2 if len(points) < 2_000 else 1]
     model = quick(epochs=3, **settings).fit(points, labels)
     assert model.network_.layers[0].weights.shape[1] == width
-    assert (model._outcome.neighbours, model._outcome.factors is None) == (
+    assert (model.fitted_.smoothing.neighbours, model.fitted_.smoothing.factors is None) == (
         (10, False) if width == 52 else (None, True)
     )
-    assert len(model._ensemble.members) == (5 if width == 52 else 1)
-    assert (model._ensemble.members[0].trees is not None) == (width == 52)
+    assert model.fitted_.ensemble.members == (5 if width == 52 else 1)
+    assert ("trees" in model.fitted_.ensemble.experts) == (width == 52)
 
 
 def test_each_part_alone():
@@ -217,8 +219,8 @@ class TestAnotherScan:
     def test_in_another_unit(self):
         """Feet pass, millimetres do not: shapes are measured at the scale of training."""
         model = scan()
-        assert model._nodes.other_unit(X / 0.3048) is None
-        assert "about 16 times wider apart than those of training" in model._nodes.other_unit(X * 16)
+        assert model.fitted_.nodes.other_unit(X / 0.3048) is None
+        assert "about 16 times wider apart than those of training" in model.fitted_.nodes.other_unit(X * 16)
         with pytest.warns(ExtrapolationWarning, match=r"The points lie about 128 times closer .* unit\?"):
             model.predict(X / 128, among="own")
 
@@ -226,11 +228,11 @@ class TestAnotherScan:
         """Thinner scans have other cells of their own, which do not count."""
         model = scan()
         thin = X[::3]
-        _, features = model._nodes.place(thin, model.spectrum_, among="own")
+        _, features = model.fitted_.nodes.place(thin, model.spectrum_, among="own")
         np.testing.assert_array_equal(
-            features[:, 3:], local_geometry(thin, cell=model._nodes.lattice.cell).astype(float)
+            features[:, 3:], local_geometry(thin, cell=model.fitted_.nodes.lattice.cell).astype(float)
         )
-        assert lattice_for(X[::40]).cell > model._nodes.lattice.cell
+        assert lattice_for(X[::40]).cell > model.fitted_.nodes.lattice.cell
 
     @pytest.mark.parametrize("among", ["own", "training"])
     def test_a_stray_changes_nothing_elsewhere(self, among):
@@ -251,7 +253,7 @@ class TestStrays:
         assert model.spectrum_.components == 1
         assert np.mean(model.transduction_[:-2] == scan().transduction_) > 0.995
         np.testing.assert_allclose(model.sigma_, scan().sigma_, rtol=0.01)
-        spread = model._nodes.features[:, :3].std(axis=0)
+        spread = model.fitted_.nodes.features[:, :3].std(axis=0)
         np.testing.assert_allclose(spread, X.std(axis=0), rtol=0.05)
 
     def test_where_they_go(self):
@@ -267,4 +269,4 @@ class TestStrays:
         points = np.vstack([X[:300], [[200.0, 0.0, 0.0]]])
         model = PinvGCNClassifier.paper(sigma=20.0, rank=5, epochs=2, loops=1.0)
         model.fit(points, np.append(LABELS[:299], [1, -1]))
-        np.testing.assert_array_equal(model._nodes.features, points)
+        np.testing.assert_array_equal(model.fitted_.nodes.features, points)

@@ -14,12 +14,14 @@ import scipy.sparse as sp
 import torch
 from sklearn.datasets import make_blobs
 
-from pinvgcn import Hypergraph, PinvGCNClassifier, members, prepared
+from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import DataError, ParameterError, TrainingError, TrainingWarning
+from pinvgcn.experts import spectral
+from pinvgcn.fitting import prepared
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
 from pinvgcn.nn.nodewise import apply_networks
-from pinvgcn.runs import SharedRows, fit_many
+from pinvgcn.shared_rows import SharedRows, fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
 FEW = np.where(np.arange(120) % 5 == 0, TRUTH, -1)
@@ -114,7 +116,7 @@ class TestEqualRows:
             computed.append(len(V))
             return apply_networks(networks, inputs, V, **settings)
 
-        monkeypatch.setattr(members, "apply_networks", counted)
+        monkeypatch.setattr(spectral, "apply_networks", counted)
         together = model.predict_proba(new, features=others)
         whole = new if others is None else new.assign(extra=others)
         assert computed == [len(whole.drop_duplicates())]
@@ -135,7 +137,7 @@ class TestEqualRows:
     def test_they_are_computed_once(self):
         frame, labels = table()
         model = quick("categorical", warm_start=True).fit(frame, labels)
-        problem = model._kept[1].problem
+        problem = model.prepared_.problem
         assert len(problem) == len(frame.drop_duplicates()) < 30
         assert float(problem.weights.sum()) == 150
         assert model.spectrum_.n_nodes == len(model.transduction_) == 150
@@ -154,8 +156,8 @@ class TestEqualRows:
     def test_features_of_tables_stay_sparse(self):
         frame, labels = table()
         model = quick("categorical", warm_start=True).fit(frame, labels, features=np.arange(150.0)[:, None])
-        assert sp.issparse(model._kept[1].inputs)
-        assert len(model._kept[1].problem) == 150  # the extra feature tells all rows apart
+        assert sp.issparse(model.prepared_.inputs)
+        assert len(model.prepared_.problem) == 150  # the extra feature tells all rows apart
 
 
 class TestSamples:

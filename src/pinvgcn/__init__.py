@@ -8,6 +8,8 @@ The map, in the order in which data flows::
     spectra               Spectrum: eigenvalues and eigenvectors of a graph Laplacian, as a value
     graphs                GaussianGraph (points), Hypergraph (tables), SparseGraph (edges)
     nn                    PinvConv, PinvGCN: the filter space, the layer, the network, its training
+    experts               networks, trees, diffusion: each gives scores or log p of any row
+    fitting               settings, folds, the pool of experts, FittedModel: the result of a fit, as a value
     estimator             PinvGCNClassifier: all of it behind fit and predict
     experiments, cli      comparisons and reports; the command ``pinvgcn``
 

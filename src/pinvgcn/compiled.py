@@ -57,8 +57,10 @@ def _interrupts_wait() -> Iterator[None]:
         yield
         return
     waiting: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    handlers: dict[int, Any] = {}
+    for known in (signal.SIGINT, signal.SIGTERM):
+        if callable(handler := signal.getsignal(known)):
+            handlers[known] = handler
     for number in handlers:
         signal.signal(number, lambda number, frame: waiting.append(number))
     try:

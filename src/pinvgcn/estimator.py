@@ -9,30 +9,23 @@ from typing import Any
 
 import joblib
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pinvgcn.bandwidth import sigma_by_labels
-from pinvgcn.checks import as_points, as_sample_weight, check_choice, read_labels
-from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
-from pinvgcn.graphs import GaussianGraph
-from pinvgcn.graphs.distinct import distinct_rows
-from pinvgcn.group import ALONE, Group, together
-from pinvgcn.inputs import as_extra
+from pinvgcn.checks import as_sample_weight, read_labels
+from pinvgcn.errors import ColumnError, LabelError, ModelFileError
+from pinvgcn.fitting.bandwidth import sigma_by_labels
+from pinvgcn.fitting.fit import labels_for, learn, nodes_for
+from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
+from pinvgcn.fitting.model_file import BY_NODE, SavedModel, narrowed
+from pinvgcn.fitting.nodes import CloudNodes
+from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.settings import FitSettings, group_of, seed_of
+from pinvgcn.group import together
 from pinvgcn.io.shared_tensors import save_together
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.learning import learn, settings_for
-from pinvgcn.members import Ensemble, Seen
-from pinvgcn.model_file import BY_NODE, model_state, narrowed, restore_model, saved_parameters
-from pinvgcn.nn import PinvGCN, TrainingSettings
-from pinvgcn.nodes import CloudNodes, Nodes, nodes_of
-from pinvgcn.outcome import Outcome
-from pinvgcn.prepared import Prepared
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.sets import PredictionSets
-from pinvgcn.settings import as_device, seed_of, shared_by, training_settings
+from pinvgcn.nn import PinvGCN
 
 # settings on which more depends than the training of one network
 SHARED = (
@@ -128,6 +121,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         The share of each class, by ``priors``.
     graph_, spectrum_
         The graph and its spectrum.
+    fitted_ : FittedModel
+        All that was found, as a value: it places rows, asks its experts, and gives probabilities and sets.
     network_ : PinvGCN
         The trained network, the first of several.
     loss_curve_, n_iter_ : list of float, int
@@ -150,8 +145,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: np.ndarray
     network_: PinvGCN
+    fitted_: FittedModel
+    feature_names_in_: np.ndarray
+    n_features_in_: int
     about_: dict[str, Any] | None = None
-    _ensemble: Ensemble
 
     def __init__(
         self,
@@ -296,24 +293,54 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             order of the ranks. ``transduction_``, ``transduction_proba_`` and the rows of ``spectrum_`` are
             those of this process; ``predict`` needs no other one; ``save`` is called by all, for one file.
         """
-        group = shared_by(self, process_group)
+        parameters = self.get_params(deep=False)
+        group = group_of(parameters, process_group)
         with together(group):
-            self._training_settings()
-            seed = self._seed()
+            settings = FitSettings.of(parameters)
+            seed = seed_of(self.random_state)
         seed = group.values(seed)[0]
         beside = features if shapes is None else (features, shapes)
-        kept = self._kept_for(X, beside)
+        kept = self.prepared_for(X, beside)
         started = time.perf_counter()
-        nodes = self._nodes_for(X, shapes, group) if kept is None else kept.nodes
+        if kept is None:
+            nodes = nodes_for(settings, X, shapes=shapes, group=group)
+            with together(group):
+                self.remember_columns(X)
+        else:
+            nodes = kept.nodes
         made = time.perf_counter() - started
-        labels = self._labels(y, nodes, sample_weight)
-        if kept is None and isinstance(nodes, CloudNodes) and self._by_labels:
-            nodes = nodes.with_sigma(sigma_by_labels(self, nodes, labels, features))
+        labels = labels_for(settings, y, nodes, sample_weight=sample_weight)
+        if kept is None and isinstance(nodes, CloudNodes) and settings.by_labels:
+            nodes = nodes.with_sigma(sigma_by_labels(settings, nodes, labels, features=features))
             made = time.perf_counter() - started
-        prepared = self._prepare(nodes, features, made) if kept is None else kept
-        self._learn(prepared, labels, seed, warm=kept is not None)
+        resolved = settings.resolved(nodes)
+        prepared = Prepared.of(nodes, features, resolved, seconds=made) if kept is None else kept
+        before = None if kept is None else self.fitted_
+        self.adopt(learn(resolved, prepared, labels, seed, before=before))
         if self.warm_start and kept is None:
-            self._kept = self._fingerprint(X, beside), prepared
+            self.prepared_, self._prepared_from = prepared, self._fingerprint(X, beside)
+        return self
+
+    def adopt(self, fitted: FittedModel) -> PinvGCNClassifier:
+        """Become the classifier of a model that was fitted elsewhere, with the parameters of this one."""
+        for name in ("graph_", "sigma_", "transduction_proba_"):
+            self.__dict__.pop(name, None)
+        self.fitted_ = fitted
+        self.classes_ = fitted.classes
+        self.spectrum_ = fitted.spectrum
+        self.priors_ = fitted.priors
+        self.network_ = fitted.networks.members[0].network
+        self.loss_curve_ = fitted.networks.members[0].losses
+        self.n_iter_ = len(self.loss_curve_)
+        self.timings_ = fitted.seconds
+        self.about_ = None
+        self.transduction_ = fitted.classes[fitted.transduction]
+        if fitted.transduction_proba is not None:
+            self.transduction_proba_ = fitted.transduction_proba
+        if fitted.nodes.graph is not None:
+            self.graph_ = fitted.nodes.graph
+        if fitted.sigma is not None:
+            self.sigma_ = fitted.sigma
         return self
 
     def predict_proba(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
@@ -322,11 +349,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         What surrounds a point, for local shapes and averages, is taken ``among`` the points of "training", or
         among their "own": the points of X, which are then a whole cloud.
         """
-        return self._proba(X, features, among)
+        rows = self._placed(X, features, among)
+        return self.fitted_.probabilities(rows)
 
     def predict(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
         """The most probable class at any rows, seen or not: (m,); see ``predict_proba``."""
-        P = self._proba(X, features, among)
+        rows = self._placed(X, features, among)
+        P = self.fitted_.probabilities(rows)
         return self.classes_[P.argmax(axis=1)]
 
     def predict_set(
@@ -339,25 +368,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         doubt, and none where a row is unlike the labels of every class. Labels that some members have not
         seen decide: it needs ``members`` of 2 or more, and 9 labels of each class for a coverage of 0.9.
         """
-        sets = self._sets_or_raise()
-        places = sets.places(coverage, self.classes_)  # before there is work to lose
-        return self._above(sets, X, features, among) < places
+        check_is_fitted(self, "classes_")
+        self.fitted_.thresholds(coverage)  # an error before there is work to lose
+        return self.fitted_.sets(self._placed(X, features, among), coverage=coverage)
 
     def transduction_set(self, *, coverage: float = 0.9) -> np.ndarray:
         """``predict_set`` at the rows of the fitted X: (n, classes). What it promises holds where there is no
         label; at labelled rows, too, it is what the model says."""
-        sets = self._sets_or_raise()
-        return sets.above < sets.places(coverage, self.classes_)
-
-    def _sets_or_raise(self) -> PredictionSets:
         check_is_fitted(self, "classes_")
-        if self._sets is not None:
-            return self._sets
-        raise ParameterError(
-            "Prediction sets need labels that some network has not seen: members must be 2 or more, and "
-            f"a class must have two labels. Got members={self.members!r}, {len(self._ensemble.members)} in "
-            "the end; fit again with members=5, on the command line with --sets."
-        )
+        return self.fitted_.transduction_sets(coverage=coverage)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "training"
@@ -374,130 +393,18 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             )
         )
 
-    def _proba(self, X: Any, features: Any, among: str) -> np.ndarray:
-        seen, inverse, points = self._placed(X, features, among)
-        return self._outcome(self._ensemble.joint(seen)[inverse], points, among)
-
-    def _above(self, sets: PredictionSets, X: Any, features: Any, among: str) -> np.ndarray:
-        seen, inverse, points = self._placed(X, features, among)
-        alone = [self._ensemble.alone * scores[inverse] for scores in self._ensemble.each(seen)]
-        return sets.at(alone, self._outcome, points, among)
-
-    def _placed(self, X: Any, features: Any, among: str) -> tuple[Seen, Any, Any]:
-        """What members see of rows and where these have it, and points that have others around them."""
+    def _placed(self, X: Any, features: Any, among: str) -> PlacedRows:
+        """Rows to predict, whose columns are those of ``fit``."""
         check_is_fitted(self, "classes_")
-        check_choice("among", among, ("training", "own"))
-        nodes = self._nodes
-        if among == "training" and isinstance(nodes, CloudNodes):
-            _check_here(nodes, self._outcome)
-        if nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
+        if self.fitted_.nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
-        V, own = nodes.place(X, self.spectrum_, among=among)
-        extra = self._scaling.extra_like_in_fit(features, len(V))
-        inputs = self._scaling(own, extra)
-        ensemble = self._ensemble
-        inverse: Any = slice(None)
-        values = None if ensemble.members[0].trees is None else self._scaling.unranked(inputs, own, extra)
-        seen = Seen(inputs, V, values)
-        if sp.issparse(inputs):  # of a table: equal rows have equal scores
-            first, inverse, _ = distinct_rows(inputs)
-            seen = seen.at(first)
-        if ensemble.walk is not None:
-            seen = seen._replace(near=ensemble.walk.near(seen.inputs))
-        if not isinstance(nodes, CloudNodes):
-            return seen, inverse, None
-        return seen, inverse, as_points(X, "X")
+        return self.fitted_.place(X, features=features, among=among)
 
-    def _training_settings(self, trees: int = 0) -> TrainingSettings:
-        return training_settings(self, trees)
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
-
-    def _settings(self, warm: bool, nodes: Nodes) -> TrainingSettings:
-        return settings_for(self, warm, nodes)
-
-    def _nodes_for(self, X: Any, shapes: Any = None, group: Group = ALONE) -> Nodes:
-        nodes = nodes_of(
-            X,
-            self.graph,
-            sigma="auto" if self._by_labels else self.sigma,
-            loops=self.loops,
-            geometry=self.geometry,
-            bins=self.bins,
-            binning=self.binning,
-            missing=self.missing,
-            min_size=self.min_size,
-            shapes=shapes,
-            group=group,
-        )
-        with together(group):
-            self._remember_columns(X)
-        return nodes
-
-    @property
-    def _by_labels(self) -> bool:
-        return isinstance(self.graph, str) and (self.graph, self.sigma) == ("gaussian", "labels")
-
-    def _labels(self, y: Any, nodes: Nodes, sample_weight: Any = None) -> RowLabels:
-        assert nodes.graph is not None
-        weights = {"class_weight": self.class_weight, "sample_weight": sample_weight}
-        return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
-
-    def _prepare(self, nodes: Nodes, features: Any, seconds: float) -> Prepared:
-        assert nodes.graph is not None
-        return Prepared.of(
-            nodes,
-            as_extra(features, nodes.graph.n_nodes, group=nodes.graph.group),
-            scaling=self.scaling,
-            rank=self.rank,
-            solver=self.solver,
-            tolerance=self.tolerance,
-            filters=self.filters,
-            neighbours=self.neighbours,
-            device=as_device(self.device),
-            seconds=seconds,
-        )
-
-    def _learn(
-        self,
-        prepared: Prepared,
-        labels: RowLabels,
-        seed: int,
-        *,
-        warm: bool,
-        threads: int | None = None,
-        tell: Callable[[int, float], None] | None = None,
-    ) -> None:
-        """Learn, and keep what was learned; see ``learn``."""
-        before = (self._ensemble, self.classes_) if warm else None
-        learned = learn(self, prepared, labels, seed, before=before, threads=threads, tell=tell)
-        self.classes_ = labels.classes
-        self.graph_ = prepared.nodes.graph
-        self.__dict__.pop("sigma_", None)
-        if isinstance(self.graph_, GaussianGraph):
-            self.sigma_ = self.graph_.sigma
-        self.spectrum_ = prepared.spectrum
-        self._ensemble = learned.ensemble
-        self.network_ = learned.ensemble.members[0].network
-        self.loss_curve_ = learned.ensemble.members[0].losses
-        self.n_iter_ = len(self.loss_curve_)
-        self.timings_ = learned.seconds
-        self.about_ = None
-        self._nodes = prepared.nodes
-        self._scaling = prepared.scaling
-        self._outcome = learned.outcome
-        self._sets = learned.sets
-        self.priors_ = learned.priors
-        self.transduction_proba_ = learned.proba
-        self.transduction_ = labels.classes[learned.proba.argmax(axis=1)]
-
-    def _kept_for(self, X: Any, features: Any) -> Prepared | None:
+    def prepared_for(self, X: Any, features: Any) -> Prepared | None:
         """What an earlier warm fit has kept, if it was to the same rows with the same settings."""
-        if not self.warm_start or not hasattr(self, "_kept"):
+        if not self.warm_start or not hasattr(self, "prepared_"):
             return None
-        fingerprint, prepared = self._kept
-        return prepared if fingerprint == self._fingerprint(X, features) else None
+        return self.prepared_ if self._prepared_from == self._fingerprint(X, features) else None
 
     def _fingerprint(self, X: Any, features: Any) -> str:
         """Of all that ``Prepared`` depends on."""
@@ -507,11 +414,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         )  # which the kept nodes hold on to
         return str(joblib.hash((X, features, graph, settings)))
 
-    def _remember_columns(self, X: Any) -> None:
+    def remember_columns(self, X: Any) -> PinvGCNClassifier:
+        """Keep the number and names of the columns of X, to which those of later rows are compared."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if X is not None:
             self._columns(X, reset=True)
+        return self
 
     def _columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of columns, or compare with them, as scikit-learn does."""
@@ -529,10 +438,16 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         rows into the one file, which is that of a single process with all rows.
         """
         check_is_fitted(self, "classes_")
-        graph = self._nodes.graph
-        group = ALONE if graph is None else graph.group
+        group = self.fitted_.group
         with together(group):
-            description, arrays = model_state(self, self.about_ if about is None else about)
+            saved = SavedModel(
+                self.get_params(deep=False),
+                self.fitted_,
+                getattr(self, "feature_names_in_", np.array([])).tolist(),
+                getattr(self, "n_features_in_", None),
+                self.about_ if about is None else about,
+            )
+            description, arrays = saved.state()
         arrays = narrowed(arrays, group)
         if group.alone:
             save_tensors(path, "model", description, arrays)
@@ -548,20 +463,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         """
         description, arrays = load_tensors(path, "model")
         try:
-            model = cls(**saved_parameters(description))
-            restore_model(model, description, arrays)
+            saved = SavedModel.from_state(description, arrays)
+            model = cls(**saved.parameters).adopt(saved.fitted)
         except ModelFileError as error:
             raise ModelFileError(f"{path} cannot be used: {error}") from None
         except (KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
             raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
+        if saved.columns:
+            model.feature_names_in_ = np.array(saved.columns, dtype=object)
+        if saved.n_columns is not None:
+            model.n_features_in_ = saved.n_columns
+        model.about_ = saved.about
         return model
-
-
-def _check_here(nodes: CloudNodes, outcome: Outcome) -> None:
-    """Neighbours of new points are on other ranks too, which a prediction does not ask."""
-    spread = nodes.graph is not None and not nodes.graph.group.alone
-    if spread and nodes.is_local(outcome.neighbours):
-        raise ParameterError(
-            "among must be 'own' where several processes share out the training points, which surround "
-            "others. Got 'training' instead; or save the model, and load it in one process."
-        )

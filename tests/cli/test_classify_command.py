@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-import pinvgcn.learning
+import pinvgcn.experts.spectral
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.errors import ModelFileError
@@ -340,7 +340,7 @@ def test_interrupting_training_leaves_no_half_file(
     small: Path, interrupts: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Training alone would end, and go on with what it has learned; the command stops."""
-    train = pinvgcn.learning.train
+    train = pinvgcn.experts.spectral.train
 
     def interrupted(*arguments: Any, **options: Any) -> list[float]:
         told, options["on_epoch"] = options["on_epoch"], lambda epoch, loss: stop(epoch, loss)
@@ -352,7 +352,7 @@ def test_interrupting_training_leaves_no_half_file(
 
         return train(*arguments, **options)
 
-    monkeypatch.setattr("pinvgcn.learning.train", interrupted)
+    monkeypatch.setattr("pinvgcn.experts.spectral.train", interrupted)
     arguments = ["t.csv", "--target", "Kind", "-o", "o.csv", "--save-model", "m", "--report", "r.html"]
     assert main(["classify", *arguments]) == 130
     assert capfd.readouterr() == ("", "pinvgcn: interrupted\n")

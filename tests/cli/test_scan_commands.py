@@ -240,7 +240,7 @@ def test_priors_and_class_weight(scan, tmp_path, capfd):
     assert main([*common, *files, "--priors", "estimated", "--class-weight", "balanced"]) == 0
     model = PinvGCNClassifier.load(tmp_path / "m")
     assert (model.priors, model.class_weight) == ("estimated", "balanced")
-    assert model._outcome.factors is not None
+    assert model.fitted_.smoothing.factors is not None
     estimated = json.loads(capfd.readouterr().out)["classes"]
     assert main([*common, *files, "--priors", "labels", "--report", str(tmp_path / "r.html")]) == 0
     model = PinvGCNClassifier.load(tmp_path / "m")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import pinvgcn.experiments.tables.heldout
-import pinvgcn.members
+import pinvgcn.fitting.settings
 from pinvgcn.cli import main
 from pinvgcn.experiments.tables import parts
 
@@ -24,7 +24,7 @@ PARTS = {"p0.csv": slice(0, 50), "p1.csv": slice(50, 53), "p2.csv": slice(53, N)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setitem(pinvgcn.members.EPOCHS, "table", 5)
+    monkeypatch.setitem(pinvgcn.fitting.settings.EPOCHS, "table", 5)
     monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FOLDS", 2)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts").mkdir()

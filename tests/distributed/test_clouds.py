@@ -11,11 +11,11 @@ from ranks import SIZES, shares
 from oracles import departure, eigenpairs, gaussian_adjacency, normalised, residuals, sine
 from pinvgcn import GaussianGraph
 from pinvgcn.errors import DataError, GraphError, ParameterError
+from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.nodes import outside
 from pinvgcn.graphs import automatic_sigma
 from pinvgcn.group import Group
-from pinvgcn.inputs import InputScaling
 from pinvgcn.kernels import Box
-from pinvgcn.nodes import outside
 from pinvgcn.spectra import certificate, kernel_pairs, krylov_eigenpairs
 from pinvgcn.spectra.certificate import Sample
 from pinvgcn.spectra.functions import _orthonormaliser, _separate
@@ -278,7 +278,7 @@ def settings_of(process_group, points, kind):
     mine = points[shares(len(points), group.size, kind)[group.rank]]
     box = Box.around(mine, group)
     scaling = InputScaling.of(mine, np.exp(mine), scaling="ranks", coordinates=2, group=group)
-    ranks = scaling.ranks
+    ranks = scaling.normal_scores
     return automatic_sigma(mine, group), box.centre, box.half, scaling.shift, scaling.scale, ranks.knots
 
 
@@ -295,7 +295,7 @@ def test_bandwidth_box_and_scaling(ranks, size, kind):
         np.testing.assert_allclose(half, whole.half, rtol=1e-12)
         np.testing.assert_allclose(shift, scaling.shift, atol=1e-12)
         np.testing.assert_allclose(scale, scaling.scale, rtol=1e-12)
-        np.testing.assert_array_equal(knots, scaling.ranks.knots)
+        np.testing.assert_array_equal(knots, scaling.normal_scores.knots)
 
 
 def sigma_of_pool(process_group, n):

@@ -91,21 +91,21 @@ RUNS = [(name, size, case[size // 2 + 2]) for name, case in CASES.items() for si
 
 def results(model, X, others):
     """What a model says of itself and of rows that it may have seen."""
-    new = {"features": others["features"][:25]} if model._scaling.n_extra else {}
+    new = {"features": others["features"][:25]} if model.fitted_.scaling.n_extra else {}
     own = {} if model.graph == "categorical" else {"among": "own"}
     says = {
         "weights": [w.detach().numpy() for w in model.network_.parameters()],
         "losses": model.loss_curve_,
         "classes": model.classes_.tolist(),
         "priors": model.priors_,
-        "opinions": model._ensemble.weights,
+        "opinions": model.fitted_.ensemble.exponents,
         "proba": model.transduction_proba_,
         "labels": model.transduction_.tolist(),
         "new": model.predict_proba(X[:25], **new, **own),
     }
-    if model._sets is not None:
+    if model.fitted_.conformal is not None:
         says["set"] = model.predict_set(X[:25], coverage=0.5, **new, **own)
-        says["above"] = model._sets.above
+        says["above"] = model.fitted_.conformal.above
     return says
 
 

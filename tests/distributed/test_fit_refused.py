@@ -113,7 +113,7 @@ def interrupted(process_group):
         model.fit(X[mine], Y[mine], process_group=process_group)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     messages = [str(w.message) for w in said if issubclass(w.category, TrainingWarning)]
-    return model.n_iter_, messages, model._ensemble.members[0].layers[0].spectral
+    return model.n_iter_, messages, model.fitted_.networks.members[0].layers[0].spectral
 
 
 def test_an_interrupt_of_one_rank_ends_all_after_one_epoch(ranks):

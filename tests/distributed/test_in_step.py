@@ -12,7 +12,7 @@ from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import GraphError, PinvGCNError
 from pinvgcn.experiments.tables import heldout
 from pinvgcn.group import Group
-from pinvgcn.runs import SharedRows
+from pinvgcn.shared_rows import SharedRows
 
 RNG = np.random.default_rng(3)
 TABLE = pd.DataFrame({f"c{j}": np.array(list("abcd"))[RNG.integers(0, 4, 80)] for j in range(4)})
@@ -24,7 +24,7 @@ def fitted(process_group, seeds):
     model = PinvGCNClassifier("categorical", epochs=3, members=1)
     rows = SharedRows(model, TABLE.iloc[mine], process_group=process_group)
     run = rows.fit(Y[mine], random_state=np.random.RandomState(seeds[process_group.rank()]))
-    return run._ensemble.members[0].layers[0].spectral
+    return run.fitted_.networks.members[0].layers[0].spectral
 
 
 def test_shared_rows_take_the_first_ranks_seed(ranks):

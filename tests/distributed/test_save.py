@@ -66,8 +66,8 @@ def test_it_is_the_file_of_one_process(ranks, size, kind, name, tmp_path):
         np.testing.assert_allclose(several[key], array, atol=1e-6, rtol=1e-6, err_msg=key)
     X = CASES[name][0]()[0]
     first, second = (PinvGCNClassifier.load(tmp_path / file) for file in ("one", "several"))
-    if first._outcome.around is not None:  # added up, they are the cells of one process
-        one_sums, all_sums = (in_order(model._outcome.around) for model in (first, second))
+    if first.fitted_.smoothing.around is not None:  # added up, they are the cells of one process
+        one_sums, all_sums = (in_order(model.fitted_.smoothing.around) for model in (first, second))
         np.testing.assert_array_equal(all_sums[0], one_sums[0])
         np.testing.assert_array_equal(all_sums[1], one_sums[1])
         np.testing.assert_allclose(all_sums[2], one_sums[2], rtol=1e-6)

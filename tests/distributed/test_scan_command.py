@@ -135,6 +135,46 @@ def test_questions_over_ranks(streets, ranks, tmp_path):
     assert (tmp_path / "four.csv").read_text() == (tmp_path / "one.csv").read_text()
 
 
+def run_protected(process_group, model, paths, out):
+    group = Group.of(process_group)
+    asked = PredictRequest(model, paths[0], out, tile_points=1_500, keep=("2", "9"))
+    told = predict_many(asked, paths, group=group).as_dict()
+    return {**told, "seconds": None, "points_per_second": None, "output": None}
+
+
+def test_protected_points_over_ranks(streets, ranks, tmp_path):
+    """A class that only one rank has in its files is kept there, and counted by all."""
+    (tmp_path / "tiles").mkdir()
+    before = []
+    for number, name in enumerate(NAMES):
+        las = laspy.read(streets / name)
+        classes = np.array(las.classification)
+        classes[(np.arange(len(classes)) % 5 == 0) & (classes != 7)] = 2 if number else 9
+        las.classification = classes
+        las.write(tmp_path / "tiles" / name)
+        before.append(classes)
+    given = np.concatenate(before)
+    model = tmp_path / "street.model"
+    segment(request(streets, tmp_path / "fitted.las", scan=streets.with_name("whole.las"), save_model=model))
+    features = [{"type": "Feature", "assets": {"data": {"href": f"tiles/{name}"}}} for name in NAMES]
+    (tmp_path / "town.vpc").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    paths = [tmp_path / "town.vpc"]
+    expected = run_protected(None, model, paths, tmp_path / "one")
+    found = ranks.run(2, run_protected, model, paths, tmp_path / "two", double=False)
+    assert found[0] == found[1]
+    assert found[0]["protected"] == expected["protected"]
+    assert found[0]["classes"] == expected["classes"]
+    stays = np.isin(given, [2, 9])
+    kept = {one["class"]: one["points"] for one in expected["protected"]["classes"]}
+    assert kept == {2: int((given == 2).sum()), 9: int((given == 9).sum())}
+    for folder in ("one", "two"):
+        classes, sure = read_copies(tmp_path / folder)
+        np.testing.assert_array_equal(classes[stays], given[stays])
+        assert (sure[given == 9] == 0).all()
+        assert (sure[given == 2] > 0).all()
+    np.testing.assert_array_equal(read_copies(tmp_path / "one")[0], read_copies(tmp_path / "two")[0])
+
+
 @pytest.mark.parametrize("by_place", [False, True])
 @pytest.mark.usefixtures("double")
 def test_labels_in_a_file_of_their_own(streets, alone, by_place, tmp_path):

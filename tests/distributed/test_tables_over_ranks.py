@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ranks import SIZES, shares
 
+import pinvgcn.experts.diffusion
 import pinvgcn.graphs.training_values
-import pinvgcn.walks
 from pinvgcn import Hypergraph
 from pinvgcn.datasets import load_dataset
 from pinvgcn.errors import PinvGCNError
+from pinvgcn.experts.diffusion import Steps
+from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows, pooled, row_hashes
 from pinvgcn.group import Group
-from pinvgcn.row_labels import RowLabels
-from pinvgcn.walks import Steps
 
 KINDS = ("even", "uneven", "empty")
 N = 300
@@ -330,14 +330,14 @@ def test_the_estimate_of_how_many_rows_differ():
 
 def walked(process_group, kind, anchors):
     group = Group.of(process_group)
-    pinvgcn.walks.ANCHORS, before = anchors, pinvgcn.walks.ANCHORS
+    pinvgcn.experts.diffusion.ANCHORS, before = anchors, pinvgcn.experts.diffusion.ANCHORS
     try:
         graph = Hypergraph.from_table(own(group, TABLE, kind), process_group=process_group)
         steps = Steps.of(graph, 5)
         y = [np.where(np.arange(N) % 16 < 8 * part, FEW, -1) for part in (1, 2)]
         walk = steps.walk([RowLabels.of(labels, N) for labels in y])
     finally:
-        pinvgcn.walks.ANCHORS = before
+        pinvgcn.experts.diffusion.ANCHORS = before
     return walk.anchors.toarray(), walk.hits, walk.logs(steps.nearest)[:, steps.inverse]
 
 

@@ -134,6 +134,29 @@ def test_a_copy_that_was_deleted_is_written_again(streets, tmp_path, monkeypatch
     assert sorted(os.listdir(out)) == list(NAMES)
 
 
+def test_protected_points_of_a_job_that_goes_on(streets, tmp_path, monkeypatch):
+    """What is kept was read before the fault: it is noted, and copies have it."""
+    paths, out = [streets / "*.la?"], tmp_path / "copies"
+    asked = request(streets, out, keep=("2", "5"), relabel=True)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(many, "write_copies", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            segment_many(asked, paths)
+    stages: list[str] = []
+    told = segment_many(asked, paths, tell=lambda name, *_: stages.append(name)).as_dict()
+    assert "Reading" not in stages
+    assert [one["points"] for one in told["protected"]["classes"]] == [20, 20]
+    for name in NAMES:
+        before = np.array(laspy.read(streets / name).classification)
+        stays = np.isin(before, [2, 5])
+        after = np.array(laspy.read(out / name).classification)
+        np.testing.assert_array_equal(after[stays], before[stays])
+
+
 REFUSED = {
     "sets": ({"sets": 0.99, "settings": {}}, LabelError, "0.99"),
     "members": ({"sets": 0.8}, ParameterError, "members must be 2 or more"),

@@ -19,7 +19,7 @@ from pinvgcn.experiments.sight import look, votes
 from pinvgcn.experiments.task import Task
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
-from pinvgcn.runs import SharedRows
+from pinvgcn.shared_rows import SharedRows
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +54,17 @@ def test_coordinates_alone_stay_as_they_are(scan: Task) -> None:
     sight = look(replace(scan, extra=None, surroundings=False))
     assert sight.rows is scan.X
     assert sight.values is scan.X
-    assert sight.outcome is None
+    assert sight.smoothing is None
     extra_alone = look(replace(scan, surroundings=False))
     assert extra_alone.rows.shape == (2_100, 4)
-    assert extra_alone.outcome is None
+    assert extra_alone.smoothing is None
 
 
 def test_a_small_cloud_has_no_local_shapes_for_anyone(scan: Task) -> None:
     small = replace(scan, X=scan.X[:500], y=scan.y[:500], extra=None)
     sight = look(small)
     assert sight.rows.shape == (500, 3)
-    assert sight.outcome is None
+    assert sight.smoothing is None
 
 
 def test_ours_sees_coordinates_alone_where_the_others_do(scan: Task) -> None:

@@ -17,8 +17,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ModelFileError
 from pinvgcn.experts.forest import CHUNK, Forest
+from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.io.tensors import digest
-from pinvgcn.row_labels import RowLabels
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=4)
 FEW = np.where(np.arange(90) % 3 == 0, TRUTH, -1)

@@ -23,7 +23,7 @@ from pinvgcn.scans.cost_of_many import plan_many
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.label_file import LabelFile
 from pinvgcn.scans.many import predict_many, segment_many
-from pinvgcn.scans.output import Outcomes
+from pinvgcn.scans.output import PROTECTED, Outcomes
 from pinvgcn.scans.places import PULL, choose
 from pinvgcn.scans.questions import COLUMNS, write_questions
 from pinvgcn.scans.seen import Seen
@@ -215,6 +215,98 @@ def test_tiles_ask_what_memory_asks(street, asked, tile_points, tmp_path):
     rows = (tmp_path / "one.csv").read_text().splitlines()
     assert rows == (tmp_path / "many.csv").read_text().splitlines()
     assert len(rows) > 11
+
+
+def test_protected_points_count_as_labelled():
+    """They are not asked about, and leave cells, distances and the map as if they were not there."""
+    seen = cloud(4_000, seed=6)
+    far = seen.points[:, 0] > 0
+    codes = np.where(seen.labelled, 1, -1)
+    seen.outcomes.codes[far] = PROTECTED
+    found = Seen.of(seen.index, seen.points, seen.outcomes, codes)
+    np.testing.assert_array_equal(found.labelled, seen.labelled | far)
+    np.testing.assert_array_equal(found.protected, far & ~seen.labelled)
+    rest = np.flatnonzero(~far | seen.labelled)
+    alone = Seen.of(seen.index[rest], seen.points[rest], seen.outcomes.at(rest), codes[rest])
+    places = choose(lambda: [found])
+    assert places == choose(lambda: [alone])
+    assert len(places) > 10
+    assert not far[[place.index for place in places]].any()
+    one, other = ConfidenceMap.of(lambda: [found], HERE), ConfidenceMap.of(lambda: [alone], HERE)
+    for name in ("side", "low", "confidence", "points", "labels"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.labels.sum() == seen.labelled.sum()  # a label that agrees with the file is one all the same
+
+
+@pytest.fixture(scope="module")
+def half(street, tmp_path_factory):
+    """The street, of which somebody has classified every second point: in part as water, which no model
+    knows, so that the confidence there is 0."""
+    las = laspy.read(street.path)
+    classes = np.where(street.given == 1, 1, street.truth)
+    classes[(np.arange(len(classes)) % 2 == 0) & (street.given == 1)] = 9
+    classes[(np.arange(len(classes)) % 4 == 0) & (street.given == 1)] = 2
+    classes[street.given == 7] = 7
+    las.classification = classes
+    path = tmp_path_factory.mktemp("half") / "half.las"
+    las.write(path)
+    known = np.flatnonzero((street.given > 1) & (street.given != 7))
+    labels = path.with_name("picked.csv")
+    pd.DataFrame({"index": known, "label": street.given[known]}).to_csv(labels, index=False)
+    return path, labels, classes
+
+
+PROTECTING = [{"only": ("1",)}, {"keep": ("2", "9")}]
+
+
+@pytest.mark.parametrize("protecting", PROTECTING)
+def test_predict_asks_about_no_protected_point(asked, half, protecting, tmp_path):
+    path, _, classes = half
+    request = PredictRequest(
+        asked[1] / "street.model", path, tmp_path / "one.las", questions=tmp_path / "one.csv",
+        tile_points=1_000, **protecting,
+    )  # fmt: skip
+    predict(request)
+    (tmp_path / "many").mkdir()
+    predict_many(replace(request, out=tmp_path / "many", questions=tmp_path / "many.csv"), [path])
+    assert (tmp_path / "one.csv").read_text() == (tmp_path / "many.csv").read_text()
+    places = pd.read_csv(tmp_path / "one.csv")["index"]
+    assert len(places) > 10
+    stays = classes != 1 if "only" in protecting else np.isin(classes, [2, 9])
+    assert stays.sum() > 1_000
+    assert not stays[places].any()
+    predict(replace(request, out=tmp_path / "all.las", questions=tmp_path / "all.csv", only=None, keep=None))
+    assert stays[pd.read_csv(tmp_path / "all.csv")["index"]].any()
+
+
+@pytest.mark.parametrize("fit_points", [200_000, 2_000])
+@pytest.mark.parametrize("relabel", [False, True])
+def test_segment_asks_about_no_protected_point(half, fit_points, relabel, tmp_path):
+    """In memory, in tiles, and over several scans; labels are no protected points on the map."""
+    path, labels, classes = half
+    request = SegmentRequest(
+        path, str(labels), tmp_path / "one.las", questions=tmp_path / "one.csv", keep=("2", "9"),
+        report=tmp_path / "r.html", settings=QUICK, fit_points=fit_points, tile_points=1_500, relabel=relabel,
+    )  # fmt: skip
+    result = segment(request)
+    places = pd.read_csv(tmp_path / "one.csv")["index"]
+    known = pd.read_csv(labels)["index"]
+    stays = np.isin(classes, [2, 9])
+    assert len(places) > 10
+    assert not stays[places].any()
+    assert not np.isin(places, known).any()
+    assert result.doubts is not None
+    assert result.doubts.map is not None
+    assert result.doubts.map.labels.sum() == len(known)
+    kept = np.setdiff1d(np.flatnonzero(stays), known)
+    assert result.doubts.map.points.sum() == len(classes) - len(known) - len(kept) - result.noise
+    (tmp_path / "many").mkdir()
+    several = replace(request, out=tmp_path / "many", questions=tmp_path / "many.csv", report=None)
+    segment_many(several, [path])
+    found = pd.read_csv(tmp_path / "many.csv")["index"]
+    assert len(found) > 10
+    assert not stays[found].any()
+    assert not np.isin(found, known).any()
 
 
 def interrupted(stage: str, done: int, total: int) -> None:

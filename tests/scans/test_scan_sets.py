@@ -159,7 +159,7 @@ def test_a_small_scan_gets_several_networks(tmp_path):
     request = SegmentRequest(
         street.path, "classification", tmp_path / "out.las", sets=COVERAGE, settings=settings
     )
-    assert len(segment(request).model._ensemble.members) == 5
+    assert segment(request).model.fitted_.ensemble.members == 5
 
 
 def test_more_classes_than_bits():

@@ -13,9 +13,9 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.app.head import EIGENVECTORS, Surroundings
 from pinvgcn.features import local_geometry
+from pinvgcn.features.normal_scores import NormalScores
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.io import open_scan
-from pinvgcn.ranks import Ranks
 from pinvgcn.scans.columns import USEFUL, candidates, plain_name
 
 DRAWN = 250_000  # points in the browser at most
@@ -81,7 +81,7 @@ def surroundings(cloud: Cloud, tell: Tell = lambda what, share: None) -> Surroun
     tell("Looking at the shape of what surrounds each point", 0.0)
     shapes = local_geometry(here, everything)
     columns = np.hstack([shapes, cloud.features()])
-    scores = Ranks.of(columns)(columns)
+    scores = NormalScores.of(columns)(columns)
     spread = scores.std(axis=0)
     varied = spread > 1e-9
     scores = (scores[:, varied] - scores[:, varied].mean(axis=0)) / spread[varied]

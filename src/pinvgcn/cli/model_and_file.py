@@ -16,16 +16,17 @@ def first_of(paths: Sequence[Path]) -> Path:
     """One of the files that names, patterns and folders stand for, by which the others are judged."""
     from pinvgcn.io.patterns import is_pattern, matching
     from pinvgcn.io.table_parts import files_in
+    from pinvgcn.io.virtual import is_virtual, listed
 
     path = paths[0]
     if path.is_dir():
         return next(iter(files_in(path)), path)
-    if not is_pattern(path):
-        return path
-    found = matching(path)
-    if not found:
-        raise ParameterError(f"There is no file that {path} stands for.")
-    return found[0]
+    if is_pattern(path):
+        found = matching(path)
+        if not found:
+            raise ParameterError(f"There is no file that {path} stands for.")
+        path = found[0]
+    return listed(path)[0] if is_virtual(path) else path
 
 
 def check_pair(model: Path, file: Path) -> PinvGCNClassifier | None:
@@ -46,11 +47,11 @@ def check_pair(model: Path, file: Path) -> PinvGCNClassifier | None:
             "the order is: pinvgcn predict MODEL INPUT."
         )
     table = is_table_model(fitted)
-    if not table and fitted._nodes.kind != "gaussian":
+    if not table and fitted.fitted_.nodes.kind != "gaussian":
         raise ModelFileError(
             f"{model} must be a model that `pinvgcn segment` or `pinvgcn classify` has saved. Got one of "
-            f"{'a table' if fitted._nodes.kind == 'categorical' else 'a graph'} from Python instead; predict "
-            "in Python."
+            f"{'a table' if fitted.fitted_.nodes.kind == 'categorical' else 'a graph'} from Python instead; "
+            "predict in Python."
         )
     kind, other, command = ("table", "scan", "segment") if table else ("scan", "table", "classify")
     try:

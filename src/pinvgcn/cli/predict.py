@@ -16,6 +16,8 @@ EXAMPLES = """
 
   pinvgcn predict street.model next-street.laz -o classified.laz
 
+  pinvgcn predict street.model half-classified.laz --only 0,1 -o classified.laz
+
   pinvgcn predict customers.model new-customers.csv -o classified.csv --sets 0.9
 """
 
@@ -26,7 +28,8 @@ def predict(
         list[Path],
         typer.Argument(
             metavar="INPUT",
-            help="What to classify. Several scans, or a quoted pattern, are one cloud; of tables, parts.",
+            help="What to classify. Several scans, a quoted pattern or a virtual point cloud (.vpc) are one "
+            "cloud; several tables are parts of one.",
             show_default=False,
         ),
     ],
@@ -40,6 +43,24 @@ def predict(
         str | None,
         typer.Option(
             help="Scans: where the class goes. By default 'classification' in LAS, 'predicted' elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASSES",
+            help="Scans: change only points that have one of these classes in the file, such as 0,1; all "
+            "others keep theirs. Not together with --keep.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASSES",
+            help="Scans: points that have one of these classes in the file, such as 2,6, keep it. Not "
+            "together with --only.",
             show_default=False,
         ),
     ] = None,
@@ -91,18 +112,20 @@ def predict(
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.launch import job
     from pinvgcn.cli.model_and_file import check_pair, first_of, not_for
+    from pinvgcn.cli.segment import words
     from pinvgcn.cli.table_parts import as_parts, predict_parts
     from pinvgcn.cli.table_predict import TableRequest, predict_table_file
+    from pinvgcn.io.virtual import is_virtual
 
-    many = as_parts(file)
+    many = as_parts(file) or is_virtual(file[0])
     with loading():
         from pinvgcn.cli.several import predict_several
         from pinvgcn.scans import PredictRequest
     with job(kept=KEPT if many and not dry_run else "") as group:
         fitted = check_pair(model, first_of(file))
         if fitted is not None:
-            not_for("a table", {"--field": field, "--metres": metres, "--tile-points": tile_points})
-            not_for("a table", {"--questions": questions})
+            for_scans = {"--field": field, "--metres": metres, "--tile-points": tile_points}
+            not_for("a table", {**for_scans, "--only": only, "--keep": keep, "--questions": questions})
             asked = TableRequest(model, out, probabilities, sets, force, dry_run, as_json, quiet)
             if many:
                 predict_parts(fitted, file, asked, group)
@@ -112,9 +135,18 @@ def predict(
         not_for("a scan", {"--probabilities": probabilities or None})
         size = {} if tile_points is None else {"tile_points": tile_points}
         request = PredictRequest(
-            model=model, scan=file[0], out=out, field=field, metres=metres, force=force, sets=sets,
-            questions=questions, **size,
-        )  # fmt: skip
+            model=model,
+            scan=file[0],
+            out=out,
+            field=field,
+            metres=metres,
+            force=force,
+            sets=sets,
+            only=None if only is None else words(only),
+            keep=None if keep is None else words(keep),
+            questions=questions,
+            **size,
+        )
         if many:
             predict_several(request, file, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)
         else:

@@ -60,6 +60,7 @@ def announce(
         _learned_from(result),
         *([] if result.expectation is None else [result.expectation]),
         *_held_out(result, tested),
+        *([] if result.protected is None else [f"Protected, not in the table: {result.protected_line}."]),
         *([] if result.sets is None else [result.sets.line(), f"Column 'set': {result.set_column}."]),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. {counted(result.source.count, 'point')} in "
         f"{result.work_seconds:,.1f} s ({result.points_per_second:,.0f} a second).{report}",

@@ -20,6 +20,8 @@ EXAMPLES = """
 
   pinvgcn segment scan.ply --labels label --unlabelled -1 -o out.ply --report out.html
 
+  pinvgcn segment town.laz --labels picked.csv --only 0,1 -o classified.laz
+
   torchrun --nproc-per-node 4 -m pinvgcn segment 'tiles/*.laz' --labels classification -o out
 
   pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model --sets 0.9
@@ -37,7 +39,8 @@ def segment(
     scan: Annotated[
         list[Path],
         typer.Argument(
-            help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV); several, or a quoted pattern, are one cloud.",
+            help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual point "
+            "cloud (.vpc) are one cloud.",
             show_default=False,
         ),
     ],
@@ -81,6 +84,24 @@ def segment(
     relabel: Annotated[
         bool, typer.Option("--relabel", help="Write the model's class at labelled points, too.")
     ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASSES",
+            help="Change only points that have one of these classes in the file, such as 0,1; all others "
+            "keep theirs. Not together with --keep.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASSES",
+            help="Points that have one of these classes in the file, such as 2,6, keep it. Not together with "
+            "--only.",
+            show_default=False,
+        ),
+    ] = None,
     metres: Annotated[
         float | None,
         typer.Option(
@@ -142,7 +163,8 @@ def segment(
 
     The copy has the class of every point, `confidence`, the probability of that class, and
     `outside`: 1 where nothing like the point was in training, 2 where there is no prediction.
-    Points that had a label keep it. Noise (7 and 18 of LAS) takes no part and stays what it is.
+    Points that had a label keep it; --only and --keep protect others, which then keep the class that they
+    have in the file. Noise (7 and 18 of LAS) takes no part and stays what it is.
     """
     from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import err, loading
@@ -174,6 +196,8 @@ def segment(
         random_state=seed,
         force=force,
         sets=sets,
+        only=None if only is None else words(only),
+        keep=None if keep is None else words(keep),
         questions=questions,
         settings=settings,
     )

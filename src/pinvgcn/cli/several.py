@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def several(paths: Sequence[Path]) -> bool:
     """Whether a command is about several scans, or has several processes."""
-    from pinvgcn.scans.files import is_pattern
+    from pinvgcn.io.patterns import stands_for_several
 
-    return len(paths) > 1 or is_pattern(paths[0]) or launched()
+    return len(paths) > 1 or stands_for_several(paths[0]) or launched()
 
 
 def segment_several(

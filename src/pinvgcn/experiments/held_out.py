@@ -20,7 +20,8 @@ from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.runs import SharedRows, stopped_by_interrupts
+from pinvgcn.fitting.interrupts import stopped_by_interrupts
+from pinvgcn.shared_rows import SharedRows
 
 FOLDS = 3
 SIMPLE = ("extra_trees", "nearest_neighbour", "logistic_regression")
@@ -107,7 +108,7 @@ def held_out(
     parts = _parts(codes, random_state)
     if not (parts >= 0).any():
         return []
-    nodes: Any = model._nodes
+    nodes: Any = model.fitted_.nodes
     shapes = LocalShapes(nodes.features[:, 3:], nodes.lattice) if nodes.geometry else None
     X = nodes.features if columns is None else np.hstack([nodes.features, columns])
     m = int(codes.max()) + 1
@@ -124,7 +125,7 @@ def held_out(
             warnings.simplefilter("ignore", PinvGCNWarning)
             with stopped_by_interrupts():
                 fitted = rows.fit(seen, random_state=random_state + fold)
-        factors = fitted._outcome.factors
+        factors = fitted.fitted_.smoothing.factors
         prefers |= factors is not None
         P = fitted.transduction_proba_
         said = [P.argmax(axis=1), (P if factors is None else P / factors).argmax(axis=1)]

@@ -28,7 +28,7 @@ class Pinv:
     def prepare(self, task: Task) -> Prepared:
         """Make the graph, its spectrum and the first layer's products."""
         from pinvgcn.estimator import PinvGCNClassifier
-        from pinvgcn.runs import SharedRows
+        from pinvgcn.shared_rows import SharedRows
 
         make: Callable[..., PinvGCNClassifier] = PinvGCNClassifier.paper if self.paper else PinvGCNClassifier
         settings = {"geometry": "auto" if task.surroundings else False, **self.settings}
@@ -44,7 +44,7 @@ class Pinv:
 class PreparedPinv:
     """One graph and one spectrum for any number of trainings."""
 
-    rows: Any  # pinvgcn.runs.SharedRows
+    rows: Any  # pinvgcn.shared_rows.SharedRows
 
     @property
     def seconds(self) -> dict[str, float]:

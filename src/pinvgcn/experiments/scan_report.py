@@ -180,7 +180,12 @@ def _classes(result: Result, tested: list[HeldOut]) -> str:
             result.classes, result.given, result.counts, recall, strict=True
         )
     ]
-    lines = [*([result.sets.line()] if result.sets is not None else []), *result.notes()]
+    protected = result.protected_line
+    lines = [
+        *([] if protected is None else [f"Protected, not in the table: {protected}"]),
+        *([result.sets.line()] if result.sets is not None else []),
+        *result.notes(),
+    ]
     notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
     caption = "Recall: of the labels of the class that were held out, the share found." if tested else ""
     return section(
@@ -223,13 +228,14 @@ def _doubts(result: Result) -> str:
         for question in shown
     ]
     file = "" if doubts.path is None else f"; all are in {escape(doubts.path.name)}"
+    kept = "" if result.protected is None else " that are not protected"
     count = f"The first {len(shown)} of {len(doubts.questions)} places{file}." if shown else ""
     return section(
         "Where it is unsure",
         UNSURE,
         figure(
             figures.plan(doubts.map, [(question.x, question.y) for question in shown]),
-            f"Mean confidence of the points without a label, in cells of {doubts.map.side:g} "
+            f"Mean confidence of the points without a label{kept}, in cells of {doubts.map.side:g} "
             f"{_unit(result)}; cells without points are left empty.",
         ),
         table(
@@ -324,7 +330,7 @@ def _choices(result: Result, seconds: dict[str, float], surroundings: dict[str, 
         ("Graph", f"Gaussian, σ = {model.sigma_:.3g} m; {model.spectrum_.rank} eigenvectors by "
                   f"{model.spectrum_.solver}; λ₁ = {model.spectrum_.eigengap:.3g}"),
         ("Class weight", str(model.class_weight or "none")),
-        ("Shares of classes", "as estimated from the scan" if model._outcome.factors is not None
+        ("Shares of classes", "as estimated from the scan" if model.fitted_.smoothing.factors is not None
                               else "as among the labels"),
         ("Tiles", f"{result.tiles:,}"),
         ("Seconds", ", ".join(f"{stage} {spent:.1f}" for stage, spent in seconds.items())),

@@ -23,14 +23,14 @@ class Sight:
     values: Any  # the same as trees see it: features as they are, where ``rows`` has their ranks
     comparable: bool = False  # whether the columns have spreads that may be compared
     points: np.ndarray | None = None  # (n, 3)
-    outcome: Any = None  # how probabilities at the points are averaged; None for not at all
+    smoothing: Any = None  # how probabilities at the points are averaged; None for not at all
     seconds: dict[str, float] = field(default_factory=dict)
 
     def most_probable(self, P: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """The class of each row (n,), from probabilities (n, m) of ``classes`` (m,)."""
-        if self.outcome is not None:
+        if self.smoothing is not None:
             assert self.points is not None
-            P = self.outcome.averaged(P, self.points, None)
+            P = self.smoothing.averaged(P, self.points, None)
         found: np.ndarray = np.asarray(classes)[P.argmax(axis=1)]
         return found
 
@@ -44,21 +44,22 @@ def look(task: Task) -> Sight:
     """
     if task.kind != "points" or not (task.surroundings or task.extra is not None):
         return Sight(task.X, task.X)
-    from pinvgcn.inputs import SPREAD, InputScaling
-    from pinvgcn.nodes import CloudNodes
-    from pinvgcn.outcome import Outcome, as_neighbours, averaging_cell
+    from pinvgcn.fitting.inputs import SPREAD, InputScaling
+    from pinvgcn.fitting.nodes import CloudNodes
+    from pinvgcn.fitting.settings import averaged_neighbours, averaging_cell
+    from pinvgcn.fitting.smoothing import Smoothing
 
     start = time.perf_counter()
     nodes = CloudNodes(task.X, sigma="auto", loops=1.0, geometry="auto" if task.surroundings else False)
     scaled = InputScaling.of(nodes.features, task.extra, scaling="ranks", coordinates=nodes.coordinates)
     inputs = scaled(nodes.features, task.extra)
-    k = as_neighbours("auto", nodes)
+    k = averaged_neighbours("auto", nodes)
     return Sight(
         inputs / SPREAD,
         scaled.unranked(inputs, nodes.features, task.extra),
         comparable=True,
         points=nodes.points,
-        outcome=None if k is None else Outcome(k, averaging_cell("auto", k, nodes), None, None),
+        smoothing=None if k is None else Smoothing(k, averaging_cell("auto", k, nodes), None, None),
         seconds={"features": time.perf_counter() - start},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,8 +11,10 @@ import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier
 
 from pinvgcn.compiled import compiled, inlined
+from pinvgcn.experts.labelled import LabelledRows
+from pinvgcn.experts.member_arrays import arrays_after, of_member
+from pinvgcn.experts.seen import Seen
 from pinvgcn.parallel import for_all, ranges
-from pinvgcn.row_labels import RowLabels
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1
@@ -34,7 +37,7 @@ class Forest:
     shares: np.ndarray  # (rows, c) float64
 
     @classmethod
-    def grown(cls, X: Any, labels: RowLabels, nodes: np.ndarray, *, count: int, seed: int) -> Forest:
+    def grown(cls, X: Any, labels: LabelledRows, nodes: np.ndarray, *, count: int, seed: int) -> Forest:
         """By scikit-learn, on the rows ``nodes`` of X (n, N₀), dense or sparse, which have these labels."""
         forest = ExtraTreesClassifier(count, random_state=seed)
         forest.fit(X[nodes], labels.codes, sample_weight=labels.weights)
@@ -125,6 +128,34 @@ class Forest:
             and valid.all()
             and np.allclose(self.shares.sum(axis=1), 1)
         )
+
+
+@dataclass(frozen=True)
+class Forests:
+    """The trees of all members."""
+
+    members: Sequence[Forest]
+
+    def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
+        """log p of each member: (m, classes)."""
+        for forest in self.members:
+            yield forest.log_proba(seen.values)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays of a file."""
+        return {
+            f"{of_member(number)}trees.{name}": array
+            for number, forest in enumerate(self.members)
+            for name, array in forest.state().items()
+        }
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], n_features: int, *, members: int) -> Forests | None:
+        """From what ``state`` gave; None if a file has no trees."""
+        grown = [arrays_after(f"{of_member(number)}trees.", arrays) for number in range(members)]
+        if not any(grown):
+            return None
+        return cls([Forest.from_state(some, n_features) for some in grown])
 
 
 def _distinct(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

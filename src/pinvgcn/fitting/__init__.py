@@ -1,1 +1,18 @@
-"""How a model is fitted, and how well it is expected to do."""
+"""From rows and labels to a fitted model, in the order in which a fit uses the files.
+
+::
+
+    labels, folds            the labelled rows; what each member learns from, and what is held out
+    nodes, inputs            rows as nodes of a graph; what experts see of them
+    settings                 FitSettings: checked parameters; ResolvedSettings: without any "auto"
+    prepared                 Prepared: all that does not depend on labels
+    pool                     Ensemble: experts by name, and how their opinions are weighed
+    class_shares, smoothing  from scores to probabilities: averages over neighbours, shares of classes
+    conformal                sets of classes with a promised coverage
+    estimate                 AccuracyEstimate: how well the model is expected to do
+    fitted_model             FittedModel: the result, as a value
+    fit                      ``learn``: from all of this to a FittedModel
+    bandwidth                the width of the kernel by held-out labels
+    model_file, model_shapes the files of saved models
+    interrupts               interrupts from the keyboard
+"""

@@ -10,6 +10,7 @@ from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
 from pinvgcn.io.pcd.header import looks_like_pcd
 from pinvgcn.io.scan import ScanSource
+from pinvgcn.io.virtual import is_virtual
 
 _HEAD = 4096  # bytes that are looked at
 _FOREIGN = {
@@ -35,6 +36,10 @@ def open_scan(path: str | Path) -> ScanSource:
         raise ScanFileError(f"There is no file {path}.")
     if not path.is_file():  # a pipe could be read only once
         raise ScanFileError(f"A scan must be a file. Got {path}, which is a device or a pipe.")
+    if is_virtual(path):
+        raise ScanFileError(
+            f"{path} is a virtual point cloud, a list of scans, where one scan is needed. Name one of them."
+        )
     with reading(path):
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -106,7 +106,7 @@ class ScanWriter(ABC):
         self.written = 0
         self._temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
         self._stream: IO[bytes] | None = None
-        self._beside: Iterator[Piece] | None = None
+        self._beside: dict[str, Iterator[Piece]] = {}
 
     @abstractmethod
     def _begin(self, stream: IO[bytes]) -> None:
@@ -132,10 +132,10 @@ class ScanWriter(ABC):
         return self._temporary.open("wb")
 
     def present(self, name: str, count: int) -> np.ndarray:
-        """What one field of the source holds at the next ``count`` points, asked for before each write."""
-        if self._beside is None:
-            self._beside = self.source.chunks(count, fields=[name])
-        return next(self._beside).fields[name]
+        """What a field of the source holds at the next ``count`` points, asked for once before each write."""
+        if name not in self._beside:
+            self._beside[name] = self.source.chunks(count, fields=[name])
+        return next(self._beside[name]).fields[name]
 
     def __enter__(self) -> Self:
         try:
@@ -203,7 +203,7 @@ class ScanWriter(ABC):
 
     def _abandon(self) -> None:
         """Close everything; remove the temporary file, which is gone already where all went well."""
-        self._beside = None
+        self._beside = {}
         with contextlib.suppress(Exception):
             self._release()
         if self._stream is not None:

@@ -19,11 +19,13 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.group import Group, together
 from pinvgcn.io import open_scan
+from pinvgcn.io.patterns import stands_for_several
 from pinvgcn.io.scan_writer import ENDINGS
-from pinvgcn.scans.files import Files, is_pattern
+from pinvgcn.scans.files import Files
 from pinvgcn.scans.jobs import frame_of
-from pinvgcn.scans.output import Copy
+from pinvgcn.scans.output import Copy, default_field
 from pinvgcn.scans.output_files import check_outputs
+from pinvgcn.scans.protection import Protected, Protection, check_options, protect
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import check_labels
 from pinvgcn.scans.survey import Tell
@@ -55,6 +57,7 @@ class Asked:
     def of(cls, request: Request, paths: Sequence[Path], group: Group) -> Asked:
         """By the headers of the files."""
         check_count("tile_points", request.tile_points)
+        check_options(request)
         if isinstance(request, SegmentRequest):
             check_count("fit_points", request.fit_points)
             if request.report is not None:
@@ -62,6 +65,7 @@ class Asked:
                     "--report is about one scan, fitted by one process. Got several; leave it out, or ask "
                     "for it with one of them."
                 )
+            _check_lists(request, paths)
         folder = None if _single(paths, request.out) else request.out
         files = Files.of(paths, group, metres=request.metres, besides=folder)
         out = [request.out] if folder is None else _inside(folder, files)
@@ -87,11 +91,33 @@ class Asked:
 
     def survey(self, model: PinvGCNClassifier | None, tell: Tell, *, dry: bool = False) -> Reading:
         """Read the files; with the labels or the ``model``, what cannot be done is known and refused."""
+        rule = self.protection
         reading = self._labels(tell) if model is None else self._new(model, tell)
+        if rule is not None:
+            self._protect(rule, reading)
         with together(self.group):
             for at in self.files.mine:
-                self.copy(at, reading.overview.classes, dry=dry)
+                self.copy(at, reading.overview.classes, reading.overview.protected, dry=dry)
         return reading
+
+    @property
+    def protection(self) -> Protection | None:
+        """By the first of the scans; the others must have the same field."""
+        first = open_scan(self.files.paths[0])
+        return Protection.of(self.request, first, self.request.field or default_field(first))
+
+    def _protect(self, rule: Protection, reading: Reading) -> None:
+        sources = {at: open_scan(self.files.paths[at]) for at in self.files.mine}
+        labelled = isinstance(self.request, SegmentRequest) and not self.request.relabel
+        reading.kept, protected = protect(
+            rule,
+            sources,
+            reading.codes if labelled else None,
+            reading.overview.classes,
+            of=self.files.given,
+            group=self.group,
+        )
+        reading.overview = dataclasses.replace(reading.overview, protected=protected)
 
     def _labels(self, tell: Tell) -> Reading:
         request = self.request
@@ -135,14 +161,14 @@ class Asked:
             overview.counts, overview.unlabelled, request.fit_points, random_state=request.random_state
         )
 
-    def copy(self, file: int, classes: list[Any], *, dry: bool = False) -> Copy:
+    def copy(self, file: int, classes: list[Any], kept: Protected | None, *, dry: bool = False) -> Copy:
         """The writer of a file's copy; raises what can be known to fail."""
         source, out = open_scan(self.files.paths[file]), self.out[file]
         if dry and not out.parent.exists():  # a folder that will be made can be asked by the one above it
             above = next(path for path in out.parents if path.exists())
             out = above / f"{NAME}-{out.name}"
         sets = self.request.sets is not None
-        return Copy(source, out, self.request.field, classes, force=True, sets=sets)
+        return Copy(source, out, self.request.field, classes, force=True, sets=sets, kept=kept)
 
 
 def _fingerprint(request: Request, files: Files) -> str:
@@ -155,8 +181,14 @@ def _fingerprint(request: Request, files: Files) -> str:
     return fingerprint({key: asked[key] for key in asked if key not in SAME}, [*files.paths, *others])
 
 
+def _check_lists(request: SegmentRequest, paths: Sequence[Path]) -> None:
+    model = request.save_model
+    if model is not None and model.resolve() in {path.resolve() for path in paths}:
+        raise ParameterError(f"What is read must not be written over. Got {model} as --save-model.")
+
+
 def _single(paths: Sequence[Path], out: Path) -> bool:
-    return len(paths) == 1 and not is_pattern(paths[0]) and not out.is_dir()
+    return len(paths) == 1 and not stands_for_several(paths[0]) and not out.is_dir()
 
 
 def _inside(folder: Path, files: Files) -> list[Path]:

@@ -16,7 +16,7 @@ ENOUGH = 4  # points of a cell on average
 
 @dataclass(frozen=True)
 class ConfidenceMap:
-    """Square cells in plan that have points."""
+    """Square cells in plan that have points, but for protected ones."""
 
     side: float  # in the unit of the file
     low: np.ndarray  # (c, 2) their lower left corners, in its coordinates
@@ -29,8 +29,9 @@ class ConfidenceMap:
         """In one pass over the points."""
         sums = CellSums(2, 3, MOST)
         for seen in parts():
-            free = ~seen.labelled
-            sums.add(seen.points, np.column_stack([seen.confidence * free, free, seen.labelled]))
+            free, rows = ~seen.labelled, seen.changeable
+            values = np.column_stack([seen.confidence * free, free, seen.labelled])
+            sums.add(seen.points[rows], values[rows])
         sums.coarsen_to(int(sums.sums[:, 1].sum()) / ENOUGH)
         sure, points, labels = sums.sums.T
         mean = np.divide(sure / ONE, points, out=np.full(len(sums), np.nan), where=points > 0)

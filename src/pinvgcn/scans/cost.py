@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from pinvgcn.fitting.nodes import SCAN
+from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import ScanSource
-from pinvgcn.members import MEMBERS
-from pinvgcn.nodes import SCAN
 from pinvgcn.scans.jobs import silent, start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.output import Copy
@@ -67,7 +67,7 @@ class Plan:
 
 def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
     """Of ``segment``: the scan is read once, and what is wrong with the request is said as it would be."""
-    source, metres, seen, copy = start_segment(request, tell)
+    source, metres, seen, copy, _ = start_segment(request, tell)
     whole = source.count - seen.omitted <= request.fit_points
     fitted = min(source.count - seen.omitted, request.fit_points)
     local = not whole or fitted >= SCAN
@@ -98,10 +98,10 @@ def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
 
 def plan_predict(request: PredictRequest) -> Plan:
     """Of ``predict``."""
-    model, source, metres, frame, copy = start_predict(request)
+    model, source, metres, frame, copy, _ = start_predict(request)
     tiles = tiles_of(source.count, request.tile_points)
     facts = {
-        **_facts(source, metres, frame.fields(source), local=model._nodes.geometry),
+        **_facts(source, metres, frame.fields(source), local=model.fitted_.nodes.geometry),
         "model": f"{request.model}, {counted(len(model.classes_), 'class')}, of "
         f"{counted(model.spectrum_.n_nodes, 'point')}",
         "tiles": f"{tiles:,}",
@@ -109,7 +109,7 @@ def plan_predict(request: PredictRequest) -> Plan:
         **asked_for(request),
     }
     seconds = source.count * (SHAPE_SECONDS + OTHER_SECONDS) / (os.cpu_count() or 1)
-    members = len(model._ensemble.members)
+    members = model.fitted_.ensemble.members
     tile = min(source.count, request.tile_points)
     memory = BASE_BYTES + tile * (TILE_BYTES + COPIES * _each(copy, members))
     return Plan(facts, source.count, tiles, memory, _disk(copy, members), seconds)
@@ -126,7 +126,14 @@ def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
 
 def _written(copy: Copy) -> dict[str, str]:
     sets = {"set goes to": f"{SET}: {explained(copy.classes, copy.format)}"} if copy.sets else {}
-    return {"class goes to": copy.field, **sets, "written": f"{copy.writer.out}, {copy.format.upper()}"}
+    asprs = copy.source.format in LAS
+    kept = {} if copy.kept is None else {"protected": copy.kept.planned(asprs=asprs)}
+    return {
+        "class goes to": copy.field,
+        **kept,
+        **sets,
+        "written": f"{copy.writer.out}, {copy.format.upper()}",
+    }
 
 
 def asked_for(request: SegmentRequest | PredictRequest) -> dict[str, str]:

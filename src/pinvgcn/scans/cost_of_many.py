@@ -52,6 +52,8 @@ def plan_many(
         "written": str(request.out),
         **asked_for(request),
     }
+    if seen.protected is not None:
+        facts["protected"] = seen.protected.planned(asprs=files.format in LAS)
     workers = group.size if group.size > 1 else os.cpu_count() or 1
     seconds = files.count * (SHAPE_SECONDS + OTHER_SECONDS) / workers
     memory = BASE_BYTES + min(files.count, request.tile_points) * TILE_BYTES

@@ -7,17 +7,16 @@ p of each member alone goes the same way beside it.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.tiles import Tiles
-from pinvgcn.nodes import CloudNodes, PlacedNodes, outside
+from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.nodes import CloudNodes, outside
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension
@@ -42,9 +41,9 @@ def answers(
 ) -> Iterator[Answers]:
     """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``; and
     with a ``coverage``, ``predict_set``."""
-    nodes: Any = model._nodes
-    sets = None if coverage is None else model._sets_or_raise()
-    places = None if sets is None or coverage is None else sets.places(coverage, model.classes_)
+    fitted = model.fitted_
+    nodes: Any = fitted.nodes
+    thresholds = None if coverage is None else fitted.thresholds(coverage)
     share = SHAPES if nodes.geometry else 0.0
     total = sum(tiles.counts[tile] for tile in tiles.mine)
     progress = Within(tell, "Classifying", total)
@@ -59,30 +58,31 @@ def answers(
             width = tiles.columns - tiles.beside
             columns = piece.columns[:, :width] if width else None
             P, flag = node_proba(
-                model, piece.points, columns, local, members=sets is not None, heard=progress.part(share, 1)
-            )
+                fitted, piece.points, columns, local,
+                members=thresholds is not None, heard=progress.part(share, 1),
+            )  # fmt: skip
             tiles.keep("flags", tile, flag)
             tiles.keep("proba", tile, P)
         progress.end()
     tiles.group.wait()
-    outcome = model._outcome
-    if outcome.cell is not None:
+    smoothing = fitted.smoothing
+    if smoothing.cell is not None:
         progress = Within(tell, "Averaging", total)
     for tile in tiles.mine:
         q, piece = np.array(tiles.kept("proba", tile)), tiles.load(tile)
-        if outcome.cell is not None:
+        if smoothing.cell is not None:
             progress.begin(len(q))
-            means = tiles.averages(tile, "proba", outcome.cell)
-            q = outcome.averaged(q, piece.points, means, "training", heard=progress.part())
+            means = tiles.averages(tile, "proba", smoothing.cell)
+            q = smoothing.averaged(q, piece.points, means, "training", heard=progress.part())
             progress.end()
-        joint, each = np.split(q, [len(model.classes_)], axis=1)
-        found = None if sets is None else sets.from_averages(each, outcome) < places
+        proba, above = fitted.smoothed(q)
+        found = None if thresholds is None else above < thresholds
         flags = np.array(tiles.kept("flags", tile))
-        yield Answers(piece.index, outcome.weighed(joint), flags, found)
+        yield Answers(piece.index, proba, flags, found)
 
 
 def node_proba(
-    model: PinvGCNClassifier,
+    fitted: FittedModel,
     points: np.ndarray,
     columns: np.ndarray | None,
     local: np.ndarray | None,
@@ -95,27 +95,21 @@ def node_proba(
     With ``members`` the p of each of them alone stands beside it: (m, (1 + members) · classes). ``heard`` is
     told how many points are done.
     """
-    extension, ensemble = model.spectrum_.extension, model._ensemble
+    extension, classes = fitted.spectrum.extension, len(fitted.classes)
     assert isinstance(extension, KernelExtension)
-    assert isinstance(model._nodes, CloudNodes)
-    width = len(model.classes_) * (1 + len(ensemble.members) if members else 1)
-    P = np.full((len(points), width), 1 / len(model.classes_))
+    assert isinstance(fitted.nodes, CloudNodes)
+    width = classes * (1 + fitted.ensemble.members if members else 1)
+    P = np.full((len(points), width), 1 / classes)
     flags = np.full(len(points), PREDICTED, dtype=np.uint8)
-    placed = copy.copy(model)
     for start in range(0, len(points), AT_A_TIME):
         rows = np.arange(start, min(start + AT_A_TIME, len(points)))
         V, alone = extension.where_joined(points[rows])
-        flags[rows[outside(V, model.spectrum_)]] = OUTSIDE
+        flags[rows[outside(V, fitted.spectrum)]] = OUTSIDE
         flags[rows[alone]] = ALONE
         rows, V = rows[~alone], V[~alone]
         if len(rows):
-            placed._nodes = PlacedNodes(model._nodes, V, None if local is None else local[rows])
-            beside = None if columns is None else columns[rows]
-            seen = placed._placed(points[rows], beside, "own")[0]
-            scores = list(ensemble.each(seen))
-            told = [sum(scores) / len(scores)]
-            if members:
-                told += [ensemble.alone * s for s in scores]
-            P[rows] = np.hstack([softmax(s, axis=1) for s in told])
+            shapes, beside = (None if some is None else some[rows] for some in (local, columns))
+            placed = fitted.place_points(points[rows], V, shapes=shapes, features=beside)
+            P[rows] = fitted.point_probabilities(placed, members=members)
         heard(min(start + AT_A_TIME, len(points)))
     return P, flags

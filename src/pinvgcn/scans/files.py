@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,29 +13,27 @@ from pinvgcn.errors import DataError, ParameterError, ScanFileError
 from pinvgcn.features.tiles import share_out
 from pinvgcn.group import Group, together
 from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.io.patterns import by_name, is_pattern, matching
+from pinvgcn.io.virtual import is_virtual, listed
 from pinvgcn.scans.jobs import metres_of
-
-
-def is_pattern(path: Path) -> bool:
-    """Whether a name stands for several: ``tiles/*.laz``, quoted so that the shell leaves it."""
-    return glob.has_magic(str(path)) and not path.exists()
 
 
 def expanded(paths: Sequence[Path], besides: Path | None = None) -> list[Path]:
     """Paths and what patterns stand for, by their names; but not what is in the folder ``besides``, where
-    copies go, unless all is."""
+    copies go, unless all is. A virtual point cloud stands for its scans, in its order."""
     found: list[Path] = []
     for path in paths:
         if is_pattern(path):
-            matching = [Path(name) for name in glob.glob(str(path), recursive=True) if Path(name).is_file()]
-            if not matching:
+            files = matching(path)
+            if not files:
                 raise ScanFileError(f"There is no file that {path} stands for.")
             place = None if besides is None else besides.resolve()
-            scans = [name for name in matching if place not in name.resolve().parents]
-            found += scans or matching
+            scans = [name for name in files if place not in name.resolve().parents]
+            found += scans or files
         else:
             found.append(path)
-    return sorted(found, key=lambda path: (path.name, str(path)))
+    found.sort(key=by_name)
+    return [scan for path in found for scan in (listed(path) if is_virtual(path) else [path])]
 
 
 @dataclass(frozen=True)

@@ -20,20 +20,22 @@ from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
 from pinvgcn.parallel import ranges
 from pinvgcn.scans.doubts import Doubts, look, wanted
-from pinvgcn.scans.everywhere import ALONE, OUTSIDE, answers
+from pinvgcn.scans.everywhere import answers
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import CLASSIFICATION, LAS, UNKNOWN, has_noise, noise_in
-from pinvgcn.scans.output import Copy, Outcomes
+from pinvgcn.scans.output import Copy, Outcomes, default_field
 from pinvgcn.scans.output_files import check_outputs
+from pinvgcn.scans.protection import Protection, protect
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
 from pinvgcn.scans.seen import Parts, Seen
 from pinvgcn.scans.sets import check_labels, explained
 from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
 from pinvgcn.scans.thinning import Drawn
+from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.within import Within
-from pinvgcn.set_columns import SetSizes, from_bits
+from pinvgcn.set_columns import SetSizes
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -43,7 +45,7 @@ def silent(stage: str, done: int, total: int) -> None:
 def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
     """Fit a model to the labels of a scan and classify all of its points."""
     clock = Clock()
-    source, metres, seen, copy = start_segment(request, tell)
+    source, metres, seen, copy, kept = start_segment(request, tell)
     sets = request.sets is not None
     clock.stop("reading")
     given = None if request.relabel else seen.codes
@@ -57,7 +59,14 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             clock.stop("fitting")
             flags = np.zeros(len(sample.index), dtype=np.uint8)
             found = None if request.sets is None else model.transduction_set(coverage=request.sets)
-            outcomes.put(sample.index, model.transduction_proba_, flags, _at(given, sample.index), found)
+            outcomes.put(
+                sample.index,
+                model.transduction_proba_,
+                flags,
+                _at(given, sample.index),
+                found,
+                _at(kept, sample.index),
+            )
             tiles = 1
         else:
             assert folder is not None
@@ -70,7 +79,8 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             model = fitted(request, seen.classes, sample, tell)
             clock.stop("fitting")
             for some in answers(model, cloud, tell, coverage=request.sets):
-                outcomes.put(some.index, some.proba, some.flags, _at(given, some.index), some.sets)
+                own, stay = _at(given, some.index), _at(kept, some.index)
+                outcomes.put(some.index, some.proba, some.flags, own, some.sets, stay)
             clock.stop("classifying")
             tiles = len(cloud)
         copy.write(outcomes, tell)
@@ -89,7 +99,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
 def predict(request: PredictRequest, tell: Tell = silent) -> Result:
     """Classify the points of a scan with a saved model."""
     clock = Clock()
-    model, source, metres, frame, copy = start_predict(request)
+    model, source, metres, frame, copy, kept = start_predict(request)
     classes, fields, sets = copy.classes, frame.fields(source), request.sets is not None
     with _workspace(request.out, needed=True) as folder:
         assert folder is not None
@@ -98,7 +108,7 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
         cloud = Tiles.of(pieces, folder, columns=len(fields), size=request.tile_points)
         clock.stop("reading")
         for some in answers(model, cloud, tell, coverage=request.sets) if cloud.count else ():
-            outcomes.put(some.index, some.proba, some.flags, sets=some.sets)
+            outcomes.put(some.index, some.proba, some.flags, sets=some.sets, kept=_at(kept, some.index))
         clock.stop("classifying")
         copy.write(outcomes, tell)
         clock.stop("writing")
@@ -108,19 +118,23 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
             source, copy, classes, np.zeros(len(classes), dtype=int), outcomes, clock, model,
             noise=source.count - cloud.count, metres=metres, fields=fields, left_out={},
             fitted=model.spectrum_.n_nodes, tiles=len(cloud), sample=None, coverage=request.sets,
-            unit=model._nodes.other_unit(cloud.load(0).points) if len(cloud) else None,
+            unit=model.fitted_.nodes.other_unit(cloud.load(0).points) if len(cloud) else None,
             doubts=doubts,
         )  # fmt: skip
 
 
-def start_segment(request: SegmentRequest, tell: Tell = silent) -> tuple[ScanSource, float, Survey, Copy]:
-    """All that comes before the work: the scan is read, and what cannot be done is refused."""
+def start_segment(
+    request: SegmentRequest, tell: Tell = silent
+) -> tuple[ScanSource, float, Survey, Copy, np.ndarray | None]:
+    """All that comes before the work: the scan is read, and what cannot be done is refused. The last array
+    has the codes of the classes that points keep (n,), where some are protected."""
     check_count("fit_points", request.fit_points)
     check_count("tile_points", request.tile_points)
     source = open_scan(request.scan)
     check_outputs(request, [request.scan], [request.out])
     metres = metres_of(source, request.metres)
     format_of(source, request.out)  # before the file is read
+    rule = _protection(request, source)
     seen = survey(
         source,
         request.labels,
@@ -132,16 +146,26 @@ def start_segment(request: SegmentRequest, tell: Tell = silent) -> tuple[ScanSou
     if -1 in seen.classes:
         raise LabelError("-1 means unlabelled and cannot be a class. Give that class another number.")
     sets = request.sets is not None
-    copy = Copy(source, request.out, request.field, seen.classes, force=request.force, sets=sets)
+    kept, protected = None, None
+    if rule is not None:
+        given = None if request.relabel else {0: seen.codes}
+        found, protected = protect(rule, {0: source}, given, seen.classes, of=str(source.path))
+        kept = found[0]
+    copy = Copy(
+        source, request.out, request.field, seen.classes, force=request.force, sets=sets, kept=protected
+    )
     if request.sets is not None:
         fitted = seen.codes[_drawn(seen, request)]
         counts = np.bincount(fitted[fitted >= 0], minlength=len(seen.classes))
         check_labels(request.sets, counts, seen.classes, settings=request.settings)
-    return source, metres, seen, copy
+    return source, metres, seen, copy, kept
 
 
-def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Frame, Copy]:
-    """The same for ``predict``: the model is loaded and the scan's header read."""
+def start_predict(
+    request: PredictRequest,
+) -> tuple[Any, ScanSource, float, Frame, Copy, np.ndarray | None]:
+    """The same for ``predict``: the model is loaded and the scan's header read; its classes too, where some
+    are protected."""
     check_count("tile_points", request.tile_points)
     model = load_scan_model(request.model)
     source = open_scan(request.scan)
@@ -149,11 +173,19 @@ def start_predict(request: PredictRequest) -> tuple[Any, ScanSource, float, Fram
     metres = metres_of(source, request.metres)
     frame = frame_of(model, request.model, metres)
     frame.fields(source)
-    sets = request.sets is not None
-    copy = Copy(source, request.out, request.field, model.classes_.tolist(), force=request.force, sets=sets)
+    sets, classes, rule = request.sets is not None, model.classes_.tolist(), _protection(request, source)
     if request.sets is not None:
-        model._sets_or_raise().places(request.sets, model.classes_)
-    return model, source, metres, frame, copy
+        model.fitted_.thresholds(request.sets)
+    kept, protected = None, None
+    if rule is not None:
+        found, protected = protect(rule, {0: source}, None, classes, of=str(source.path))
+        kept = found[0]
+    copy = Copy(source, request.out, request.field, classes, force=request.force, sets=sets, kept=protected)
+    return model, source, metres, frame, copy, kept
+
+
+def _protection(request: SegmentRequest | PredictRequest, source: ScanSource) -> Protection | None:
+    return Protection.of(request, source, request.field or default_field(source))
 
 
 @contextmanager
@@ -235,9 +267,7 @@ def _parts(
     """Points beside what was said of them; ``codes`` are the labels of all points, where there are any."""
 
     def seen(piece: Piece | Sample) -> Seen:
-        none = np.zeros(len(piece.index), dtype=bool)
-        labelled = none if codes is None else codes[piece.index] >= 0
-        return Seen(piece.index, piece.points, outcomes.at(piece.index), labelled)
+        return Seen.of(piece.index, piece.points, outcomes.at(piece.index), _at(codes, piece.index))
 
     return lambda: map(seen, pieces())
 
@@ -277,7 +307,7 @@ def _about(source: ScanSource, seen: Survey, sample: Sample, field: str) -> dict
 def load_scan_model(path: Path) -> Any:
     """A saved model, which must be one of points in space."""
     model = PinvGCNClassifier.load(path)
-    if model._nodes.kind != "gaussian" or model.n_features_in_ != 3:
+    if model.fitted_.nodes.kind != "gaussian" or model.n_features_in_ != 3:
         raise ModelFileError(f"{path} must be a model of a scan. Got one of a table or a graph instead.")
     return model
 
@@ -288,9 +318,9 @@ def frame_of(model: PinvGCNClassifier, path: Path, metres: float) -> Frame:
     if about.get("kind") == "scan":
         x, y, z = about["origin"]
         return Frame(metres, (x, y, z), tuple(about["columns"]))
-    if model._scaling.n_extra:
+    if model.fitted_.scaling.n_extra:
         raise ModelFileError(
-            f"{path} does not say which columns its {model._scaling.n_extra} features are. "
+            f"{path} does not say which columns its {model.fitted_.scaling.n_extra} features are. "
             "Save it with `pinvgcn segment --save-model`, or predict in Python."
         )
     return Frame(1.0, (0.0, 0.0, 0.0), ())  # fitted in Python, to coordinates as they were
@@ -308,23 +338,11 @@ def _result(
     coverage: float | None,
     **others: Any,
 ) -> Result:
-    sizes = None if coverage is None else SetSizes(coverage, np.zeros(len(classes) + 1, dtype=np.int64))
-    counts = np.zeros(len(classes), dtype=np.int64)
-    totals = {"sure": 0.0, "predicted": 0, "outside": 0, "alone": 0}
-    for start in range(0, source.count, PIECE):
-        rows = slice(start, start + PIECE)
-        codes = outcomes.codes[rows]
-        counts += np.bincount(codes[codes >= 0], minlength=len(classes))
-        totals["sure"] += float(outcomes.confidence[rows].sum(dtype=float))
-        totals["predicted"] += int((codes >= 0).sum())
-        totals["outside"] += int((outcomes.flags[rows] == OUTSIDE).sum())
-        totals["alone"] += int((outcomes.flags[rows] == ALONE).sum())
-        if sizes is not None and outcomes.sets is not None:
-            told = (codes >= 0) & (outcomes.flags[rows] != ALONE)
-            sizes += SetSizes.of(sizes.coverage, from_bits(outcomes.sets[rows][told], len(classes)))
+    totals = Totals.of(outcomes, len(classes))
+    sizes = None if coverage is None else SetSizes(coverage, totals.sizes)
     return Result(
-        source, copy.writer.out, copy.field, classes, source.format in LAS, given, counts,
-        mean_confidence=totals["sure"] / max(totals["predicted"], 1), outside=int(totals["outside"]),
-        alone=int(totals["alone"]), seconds=clock.seconds, model=model, sets=sizes,
+        source, copy.writer.out, copy.field, classes, source.format in LAS, given, totals.counts,
+        mean_confidence=totals.mean_confidence, outside=totals.outside, alone=totals.alone,
+        seconds=clock.seconds, model=model, sets=sizes, protected=copy.kept,
         set_column=None if sizes is None else explained(classes, copy.format), **others,
     )  # fmt: skip

@@ -30,7 +30,7 @@ class Classes:
         found, inverse = np.unique(values, return_inverse=True)
         numbers = np.empty(len(found), dtype=np.int16)
         for at, value in enumerate(found.tolist()):
-            plain = _plain(value, name)
+            plain = plain_class(value, name)
             if plain not in self.code:
                 if len(self.values) == MOST:
                     raise too_many(name, plain)
@@ -63,7 +63,7 @@ class FieldLabels:
             unlabelled = tuple(map(str, UNCLASSIFIED)) if in_las else ("-1", "")
         elif source.fields[name].kind in "biuf":
             for word in unlabelled:
-                if word and _as_number(word) is None:
+                if word and as_number(word) is None:
                     raise LabelError(
                         f"{name} holds numbers: unlabelled must be some, too. Got {word!r} instead."
                     )
@@ -75,7 +75,7 @@ class FieldLabels:
         known = ~pd.isna(values)
         for word in self.unlabelled:
             if values.dtype.kind in "biuf":
-                number = _as_number(word)
+                number = as_number(word)
                 if number is not None:
                     known &= values != number
             else:
@@ -106,7 +106,7 @@ def name_of(value: Any, *, asprs: bool) -> str:
     return f"{value} {class_name(value)}" if asprs and isinstance(value, int) else str(value)
 
 
-def _plain(value: Any, name: str) -> Any:
+def plain_class(value: Any, name: str) -> Any:
     """A class as a Python int or str; a float that is whole becomes an int."""
     if isinstance(value, bool | int | str):
         return int(value) if isinstance(value, bool) else value
@@ -115,7 +115,8 @@ def _plain(value: Any, name: str) -> Any:
     raise LabelError(f"{name} must hold classes: whole numbers or text. Got {value!r} instead.")
 
 
-def _as_number(word: str) -> float | None:
+def as_number(word: str) -> float | None:
+    """What was typed, as a number; None where it is none."""
     try:
         return float(word)
     except ValueError:

@@ -31,18 +31,13 @@ from pinvgcn.scans.labels import LAS
 from pinvgcn.scans.output import Outcomes, default_field
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
-from pinvgcn.scans.results_of_many import (
-    Totals,
-    keep_answers,
-    kept_answers,
-    tiles_of_files,
-    write_copies,
-)
+from pinvgcn.scans.results_of_many import keep_answers, kept_answers, tiles_of_files, write_copies
 from pinvgcn.scans.sample_of_many import fit_and_save, sample_over_ranks
 from pinvgcn.scans.seen import Seen
 from pinvgcn.scans.sets import explained
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, pieces_of
+from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.work import Work, begin, work_folder
 from pinvgcn.set_columns import SetSizes
 
@@ -76,7 +71,7 @@ def segment_many(
             job.work.note(SAVED, str(request.save_model.resolve()))
             with unfinished(request.save_model, error=ScanFileError) as path:
                 shutil.copyfile(job.work.path(MODEL), path)
-        totals = job.classify(model, tiles, relabel=request.relabel)
+        totals = job.classify(model, tiles, overview, relabel=request.relabel)
         return job.result(model, totals, overview, tiles)
 
 
@@ -87,8 +82,8 @@ def predict_many(
     model = model_for(request)
     with _Job.of(request, paths, group, tell) as job:
         overview, tiles = job.read(model)
-        unit = model._nodes.other_unit(tiles.load(0).points) if len(tiles) else None  # type: ignore[attr-defined]
-        totals = job.classify(model, tiles, relabel=True)
+        unit = model.fitted_.nodes.other_unit(tiles.load(0).points) if len(tiles) else None  # type: ignore[attr-defined]
+        totals = job.classify(model, tiles, overview, relabel=True)
         return replace(job.result(model, totals, overview, tiles), unit=unit)
 
 
@@ -96,7 +91,7 @@ def model_for(request: PredictRequest) -> PinvGCNClassifier:
     """A model of scans, which can make the sets that are asked for."""
     model: PinvGCNClassifier = load_scan_model(request.model)
     if request.sets is not None:
-        model._sets_or_raise().places(request.sets, model.classes_)
+        model.fitted_.thresholds(request.sets)
     return model
 
 
@@ -144,12 +139,12 @@ class _Job:
         if self.group.rank == 0:
             self.work.note(OVERVIEW, overview.as_dict())
         tiles = shared_tiles(
-            pieces_of(self.files, overview.frame, reading.codes, self.tell),
+            pieces_of(self.files, overview.frame, reading.beside, self.tell),
             reading.cut(self.request.tile_points),
             self.work.folder,
             group=self.group,
-            columns=len(overview.fields) + 1,
-            beside=1,
+            columns=len(overview.fields) + reading.width,
+            beside=reading.width,
             size=self.request.tile_points,
         )
         self.clock.stop("tiles")
@@ -160,7 +155,9 @@ class _Job:
         """Where classes go."""
         return self.request.field or default_field(open_scan(self.files.paths[0]))
 
-    def classify(self, model: PinvGCNClassifier, tiles: Tiles, *, relabel: bool) -> Totals:
+    def classify(
+        self, model: PinvGCNClassifier, tiles: Tiles, overview: Overview, *, relabel: bool
+    ) -> Totals:
         """Answers at all points, and the copies of own files."""
         classes = model.classes_.tolist()
         answered = self.work.numbers("answer")
@@ -171,14 +168,21 @@ class _Job:
             outcomes = Outcomes.empty(
                 len(some.index), None, sets=coverage is not None, second=wanted(self.request)
             )
-            given = None if relabel else own.load(tile).columns[:, -1].astype(np.int16)
-            outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given, some.sets)
+            beside = own.load(tile).columns[:, -own.beside :].astype(np.int16)
+            given = None if relabel else beside[:, -1]
+            kept = None if overview.protected is None else beside[:, 0]
+            outcomes.put(np.arange(len(some.index)), some.proba, some.flags, given, some.sets, kept)
             keep_answers(self.work, tile, some.index, outcomes)
         self.group.wait()
         self.clock.stop("classifying")
         where = tiles_of_files(self.work, len(tiles), self.files)
         totals = write_copies(
-            self.work, self.files, where, lambda file: self.asked.copy(file, classes), len(classes), self.tell
+            self.work,
+            self.files,
+            where,
+            lambda file: self.asked.copy(file, classes, overview.protected),
+            len(classes),
+            self.tell,
         )
         self.clock.stop("writing")
         return totals
@@ -189,10 +193,8 @@ class _Job:
         def parts() -> Iterator[Seen]:
             for tile in share_out(tiles.counts, self.group.size)[self.group.rank]:
                 piece = tiles.load(tile)
-                labelled = np.zeros(len(piece.index), dtype=bool)
-                if isinstance(self.request, SegmentRequest):
-                    labelled = piece.columns[:, -1] >= 0
-                yield Seen(piece.index, piece.points, kept_answers(self.work, tile), labelled)
+                codes = piece.columns[:, -1] if isinstance(self.request, SegmentRequest) else None
+                yield Seen.of(piece.index, piece.points, kept_answers(self.work, tile), codes)
 
         files = [(path.name, count) for path, count in zip(self.files.paths, self.files.counts, strict=True)]
         doubts = look(
@@ -215,7 +217,7 @@ class _Job:
             self.files.format in LAS,
             overview.counts,
             totals.counts,
-            mean_confidence=totals.sure / max(totals.predicted, 1),
+            mean_confidence=totals.mean_confidence,
             noise=overview.omitted,
             outside=totals.outside,
             alone=totals.alone,
@@ -228,5 +230,6 @@ class _Job:
             model=model,
             sets=sizes,
             set_column=None if sizes is None else explained(overview.classes, self.files.format),
+            protected=overview.protected,
             doubts=doubts,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.io import ScanSource, ScanWriter
@@ -14,12 +15,14 @@ from pinvgcn.io.scan_writer import check_target as check_place
 from pinvgcn.io.scan_writer import format_of
 from pinvgcn.scans.everywhere import ALONE
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
+from pinvgcn.scans.protection import FOREIGN, FREE, Protected
 from pinvgcn.scans.sets import SET, column, column_type
 from pinvgcn.scans.survey import PIECE, Tell
 from pinvgcn.set_columns import as_bits
 
 PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
-NOTHING = -1  # the code of a point without a prediction
+NOTHING, PROTECTED = -1, -2  # codes of a point without a prediction, and of one that keeps its file's class
+ABSENT = -1  # a class that is missing, in a column of whole numbers
 WIDEST = {"ply": 4}  # bytes of a whole number
 
 
@@ -37,10 +40,11 @@ def default_field(source: ScanSource) -> str:
 
 @dataclass
 class Outcomes:
-    """For every point of a scan: the code of its class, or NOTHING; the class's probability; its flag."""
+    """For every point of a scan: the code of its class, NOTHING or PROTECTED; the class's probability; its
+    flag."""
 
     codes: np.ndarray  # (n,) int16
-    confidence: np.ndarray  # (n,) float32, 0 where nothing is predicted
+    confidence: np.ndarray  # (n,) float32, 0 where nothing is predicted or the model does not know the class
     flags: np.ndarray  # (n,) uint8
     sets: np.ndarray | None = None  # (n,) uint64, bits
     second: np.ndarray | None = None  # (n,) int16, the next most probable class, or NOTHING
@@ -78,15 +82,22 @@ class Outcomes:
         flags: np.ndarray,
         given: np.ndarray | None = None,
         sets: np.ndarray | None = None,
+        kept: np.ndarray | None = None,
     ) -> None:
-        """Answers at some points. Those with a label of their own, ``given`` as codes, keep it; their set, as
-        that of all, is the model's."""
+        """Answers at some points. Those with a label of their own, ``given`` as codes, keep it, and those
+        with ``kept`` codes the class of their file; their set, as that of all, is the model's."""
         codes = proba.argmax(axis=1)
         if given is not None:
             codes = np.where(given >= 0, given, codes)
         alone = (flags == ALONE) & (True if given is None else given < 0)
-        self.codes[index] = np.where(alone, NOTHING, codes)
-        self.confidence[index] = np.where(flags == ALONE, 0.0, proba[np.arange(len(codes)), codes])
+        silent = flags == ALONE
+        written = np.where(alone, NOTHING, codes)
+        if kept is not None:
+            written = np.where(kept == FREE, written, PROTECTED)
+            codes = np.where(kept >= 0, kept, codes)
+            silent |= kept == FOREIGN
+        self.codes[index] = written
+        self.confidence[index] = np.where(silent, 0.0, proba[np.arange(len(codes)), codes])
         self.flags[index] = flags
         if self.sets is not None and sets is not None:
             self.sets[index] = np.where(flags == ALONE, 0, as_bits(sets)).astype(np.uint64)
@@ -105,6 +116,8 @@ def _room(values: np.ndarray, present: np.dtype | None, field: str, out: Path, f
     if np.iinfo(now).min <= least and most <= np.iinfo(now).max:
         return now
     wider = np.result_type(now, np.min_scalar_type(least), np.min_scalar_type(most))
+    if wider.kind == "f" and now != np.uint64 and most <= np.iinfo(np.int64).max:
+        wider = np.dtype(np.int64)  # NumPy takes large numbers for unsigned ones
     if wider.kind not in "iu" or wider.itemsize > WIDEST.get(format, 8):
         large = most if most > np.iinfo(now).max else least
         raise LabelError(
@@ -127,44 +140,54 @@ class Copy:
         *,
         force: bool,
         sets: bool = False,
+        kept: Protected | None = None,
     ) -> None:
         check_target(out, force)
         self.source, self.field, self.classes = source, field or default_field(source), classes
+        self.kept = kept
         self.format = format_of(source, out)
         self.sets = {SET: column_type(self.format, classes)} if sets else {}
         others = (CONFIDENCE, FLAG, *self.sets)
         if self.field in others:
             raise ParameterError(f"field must be another name than {' and '.join(others)}. Got {field!r}.")
-        text = any(isinstance(value, str) for value in classes)
-        if text and source.format in LAS:
-            word = next(value for value in classes if isinstance(value, str))
+        every = [*classes, *([] if kept is None else kept.classes)]
+        word = next((value for value in every if isinstance(value, str)), None)
+        if word is not None and source.format in LAS:
             raise LabelError(
                 f"LAS files hold numbers: labels must be whole numbers. Got {word!r}; give classes numbers."
             )
-        values = np.array(classes, dtype=object if text else np.int64)
-        present = source.fields.get(self.field)
-        if text:
+        if word is not None or (kept is not None and kept.gaps and self.format == "text"):
             self.dtype = np.dtype(object)
             self.values = np.array([str(value) for value in classes], dtype=object)
         else:
-            source.check_values(self.field, values)
-            self.dtype = _room(values, present, self.field, out, self.format)
-            self.values = values
+            self.values = np.array(classes, dtype=np.int64)
+            self.dtype = self._number_type(np.array(every, dtype=np.int64), out)
         self.writer: ScanWriter = source.writer(
             out,
             {self.field: self.dtype, CONFIDENCE: np.dtype(np.float32), FLAG: np.dtype(np.uint8), **self.sets},
         )
 
+    def _number_type(self, values: np.ndarray, out: Path) -> np.dtype:
+        """That holds the classes of the model and those that are kept."""
+        self.source.check_values(self.field, values)
+        present = self.source.fields.get(self.field)
+        if self.kept is not None and self.kept.gaps:
+            if present is not None and present.kind == "f":  # gaps stay gaps
+                return present if (values == values.astype(present)).all() else np.dtype(np.float64)
+            values = np.append(values, ABSENT)
+        return _room(values, present, self.field, out, self.format)
+
     def write(self, outcomes: Outcomes, tell: Tell) -> None:
         """All points in the order of the file."""
         gaps = bool((outcomes.codes == NOTHING).any())
+        protected = bool((outcomes.codes == PROTECTED).any())
         with self.writer as writer:
             for start in range(0, self.source.count, PIECE):
                 rows = slice(start, min(start + PIECE, self.source.count))
                 codes = np.asarray(outcomes.codes[rows])
                 classes = self.values[np.maximum(codes, 0)]
-                if gaps:
-                    classes = np.where(codes == NOTHING, self._before(len(codes)), classes)
+                if gaps or protected:
+                    classes = self._with_present(classes, codes, gaps, protected)
                 columns = {
                     self.field: classes.astype(self.dtype),
                     CONFIDENCE: np.asarray(outcomes.confidence[rows]),
@@ -177,8 +200,37 @@ class Copy:
                 writer.write(columns)
                 tell("Writing", rows.stop, self.source.count)
 
-    def _before(self, count: int) -> Any:
-        """What the next points keep where they get no class: what the field had, else -1 or no text."""
-        if self.field in self.source.fields:
-            return self.writer.present(self.field, count)
-        return "" if self.dtype.kind == "O" else -1
+    def _with_present(
+        self, classes: np.ndarray, codes: np.ndarray, gaps: bool, protected: bool
+    ) -> np.ndarray:
+        """With what the file has where the next points keep it: where nothing is predicted what the field
+        had, else -1 or no text; at protected points their class."""
+        before: dict[str, np.ndarray] = {}
+        if gaps and self.field in self.source.fields:
+            before[self.field] = self.writer.present(self.field, len(codes))
+        if protected:
+            assert self.kept is not None
+            name = self.kept.rule.field
+            if name not in before:
+                before[name] = self.writer.present(name, len(codes))
+        present = {name: _as_written(values, self.dtype) for name, values in before.items()}
+        if gaps:
+            nothing: Any = "" if self.dtype.kind == "O" else ABSENT
+            classes = np.where(codes == NOTHING, present.get(self.field, nothing), classes)
+        if protected:
+            assert self.kept is not None
+            classes = np.where(codes == PROTECTED, present[self.kept.rule.field], classes)
+        return classes
+
+
+def _as_written(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """What a file has, in a column of another type: numbers as words without a point, gaps as none."""
+    if dtype.kind == "O":
+        if values.dtype.kind not in "biuf":
+            return np.where(pd.isna(values), "", values)
+        codes, found = pd.factorize(values)
+        words = np.array([*(f"{value:.15g}" for value in np.asarray(found).tolist()), ""], dtype=object)
+        return words[codes]
+    if values.dtype.kind == "f" and dtype.kind in "iu":
+        return np.where(np.isnan(values), ABSENT, values)
+    return values

@@ -5,9 +5,9 @@ number of points expected to be wrong, and the cells with the largest sums are t
 whose point is nearer than ``apart`` to one that was taken. A cell's point is an unlabelled one that is unsure
 and near the middle: the one with the smallest confidence + PULL · distance / side.
 
-``apart`` is √(A / 2n) for n places in a cloud that covers the area A in plan. Cells are as wide as a quarter
-of that allows, and wider where they would have fewer than ENOUGH points on average. Two passes over the
-points, and memory for the cells alone.
+``apart`` is √(A / 2n) for n places in a cloud whose points, but for protected ones, cover the area A in plan.
+Cells are as wide as a quarter of that allows, and wider where they would have fewer than ENOUGH points on
+average. Two passes over the points, and memory for the cells alone.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[Pl
     """The places, best first; fewer than ``count`` where the cloud has no others. The same on all ranks."""
     sums = CellSums(3, 2, MOST)
     for seen in parts():
-        free = ~seen.labelled
-        sums.add(seen.points, np.column_stack([(ONE - seen.confidence) * free, free]))
+        free, rows = ~seen.labelled, seen.changeable
+        sums.add(seen.points[rows], np.column_stack([(ONE - seen.confidence) * free, free])[rows])
     sums = sums.over(group)
     apart = _coarsened(sums, count)
     best = _Best.empty(len(sums))

@@ -32,6 +32,8 @@ class SegmentRequest:
     random_state: int = 0
     force: bool = False
     sets: float | None = None  # coverage of prediction sets; None for no sets
+    only: tuple[str, ...] | None = None  # classes of the file whose points are changed, and no others
+    keep: tuple[str, ...] | None = None  # classes of the file whose points keep theirs
     questions: Path | None = None  # where to list the places that labels would help most
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
@@ -48,4 +50,6 @@ class PredictRequest:
     tile_points: int = SIZE
     force: bool = False
     sets: float | None = None
+    only: tuple[str, ...] | None = None
+    keep: tuple[str, ...] | None = None
     questions: Path | None = None

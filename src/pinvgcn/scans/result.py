@@ -13,10 +13,11 @@ import numpy as np
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.nodes import CloudNodes
+from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.scans.doubts import Doubts
 from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
+from pinvgcn.scans.protection import Protected
 from pinvgcn.set_columns import SetSizes
 from pinvgcn.words import counted, verb
 
@@ -48,7 +49,7 @@ class Result:
     classes: list[Any]
     asprs: bool
     given: np.ndarray  # (classes,) labels
-    counts: np.ndarray  # (classes,) points that have the class now
+    counts: np.ndarray  # (classes,) points that have the class now, but for protected ones
     mean_confidence: float  # over the points that were predicted
     noise: int
     outside: int
@@ -64,6 +65,7 @@ class Result:
     sets: SetSizes | None = None
     set_column: str | None = None  # how to read it
     unit: str | None = None  # what speaks for another unit than that of training
+    protected: Protected | None = None  # points that keep the class of their file
     doubts: Doubts | None = attribute(default=None, repr=False)
 
     @property
@@ -102,8 +104,18 @@ class Result:
     @property
     def lattice(self) -> Lattice | None:
         """The cells by which local shapes are measured."""
-        nodes = self.model._nodes
+        nodes = self.model.fitted_.nodes
         return nodes.lattice if isinstance(nodes, CloudNodes) else None
+
+    @property
+    def classified(self) -> int:
+        """Points that are not protected."""
+        return self.source.count - (0 if self.protected is None else self.protected.points)
+
+    @property
+    def protected_line(self) -> str | None:
+        """How many points keep which class of their file, if some are to."""
+        return None if self.protected is None else self.protected.line(asprs=self.asprs)
 
     def notes(self) -> list[str]:
         """What somebody should know before they rely on it."""
@@ -115,10 +127,11 @@ class Result:
                 f"{counted(self.outside, 'point')} {lie} beyond what the model was fitted to: {guess} "
                 "(outside = 1)"
             )
-            if self.outside > ELSEWHERE * self.source.count:
-                share = self.outside / self.source.count
+            share = self.outside / self.classified
+            if share > ELSEWHERE:
+                of = "the scan" if self.protected is None else "what was classified"
                 lines.append(
-                    f"that is {100 * share:.0f} % of the scan: the model was fitted elsewhere, and other "
+                    f"that is {100 * share:.0f} % of {of}: the model was fitted elsewhere, and other "
                     "classes and sets may be wrong as well, however sure it is; fit with labels from here"
                 )
         if self.alone:
@@ -126,11 +139,13 @@ class Result:
             lines.append(
                 f"{counted(self.alone, 'point')} {far} far from all of training: no prediction (outside = 2)"
             )
-            if self.alone > MISPLACED * self.source.count:
+            if self.alone > MISPLACED * self.classified:
                 lines.append("is the scan in another coordinate system, or in another unit (--metres)?")
         if self.noise:
             keep = verb(self.noise, "keeps its", "keep their")
             lines.append(f"{counted(self.noise, 'point')} of noise took no part and {keep} class")
+        if self.protected is not None:
+            lines += self.protected.notes()
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -156,6 +171,7 @@ class Result:
             "noise": self.noise,
             "outside": self.outside,
             "not_predicted": self.alone,
+            "protected": None if self.protected is None else self.protected.as_dict(asprs=self.asprs),
             "features": self.features,
             "left_out": self.left_out,
             "fitted_points": self.fitted,

@@ -7,49 +7,17 @@ its points. Nobody writes into a file of another, which file systems between hos
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.tiles import share_out
 from pinvgcn.io.unfinished import remove_leftovers, unfinished
-from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.output import Copy, Outcomes
 from pinvgcn.scans.survey import Tell
+from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.work import Work
-from pinvgcn.set_columns import SetSizes, from_bits
-
-
-@dataclass
-class Totals:
-    """Over points."""
-
-    counts: np.ndarray  # (classes,)
-    sizes: np.ndarray  # (classes + 1,) points whose prediction set has 0, 1, … classes, where they have one
-    sure: float = 0.0
-    predicted: int = 0
-    outside: int = 0
-    alone: int = 0
-
-    @classmethod
-    def of(cls, outcomes: Outcomes, classes: int) -> Totals:
-        """Of the points of one scan."""
-        codes = outcomes.codes[outcomes.codes >= 0]
-        sizes = np.zeros(classes + 1, dtype=np.int64)
-        if outcomes.sets is not None:
-            told = (outcomes.codes >= 0) & (outcomes.flags != ALONE)
-            sizes += SetSizes.of(0.0, from_bits(outcomes.sets[told], classes)).counts
-        return cls(
-            np.bincount(codes, minlength=classes),
-            sizes,
-            float(outcomes.confidence.sum(dtype=float)),
-            len(codes),
-            int((outcomes.flags == OUTSIDE).sum()),
-            int((outcomes.flags == ALONE).sum()),
-        )
 
 
 def keep_answers(work: Work, tile: int, index: np.ndarray, outcomes: Outcomes) -> None:
@@ -97,7 +65,7 @@ def write_copies(
             remove_leftovers(copy.writer.out)
             outcomes = _outcomes(work, files, file, where[file])
             copy.write(outcomes, _part_of(tell, before, total))
-            said = _as_json(Totals.of(outcomes, classes))
+            said = Totals.of(outcomes, classes).as_dict()
             work.note(name, said)
         before += files.counts[file]
         numbers += [
@@ -128,7 +96,3 @@ def _empty(count: int, names: list[str]) -> Outcomes:
 
 def _part_of(tell: Tell, before: int, total: int) -> Tell:
     return lambda stage, done, _: tell(stage, before + done, total)
-
-
-def _as_json(totals: Totals) -> dict[str, Any]:
-    return {**asdict(totals), "counts": totals.counts.tolist(), "sizes": totals.sizes.tolist()}

@@ -11,8 +11,8 @@ from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.shared_tiles import for_rank
 from pinvgcn.features.tiles import Tiles
+from pinvgcn.fitting.nodes import SCAN
 from pinvgcn.group import Group
-from pinvgcn.nodes import SCAN
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.survey import Tell
@@ -42,10 +42,11 @@ def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
             rows.append(np.hstack([piece.points[some], piece.columns[some], *found]))
         progress.end()
     numbers, values = _in_order(np.concatenate(index), np.concatenate(rows), tiles.group)
-    points, columns, codes, shape = np.split(values, np.cumsum([3, tiles.columns - 1, 1]), axis=1)
+    width = tiles.columns - tiles.beside
+    points, columns, beside, shape = np.split(values, np.cumsum([3, width, tiles.beside]), axis=1)
     extra = columns if columns.shape[1] else None
     local = None if lattice is None else LocalShapes(shape, lattice)
-    return Sample(numbers, points, extra, local, codes[:, 0].astype(np.int64))
+    return Sample(numbers, points, extra, local, beside[:, -1].astype(np.int64))
 
 
 def _in_order(index: np.ndarray, rows: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:

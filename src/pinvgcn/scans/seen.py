@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.scans.output import Outcomes
+from pinvgcn.scans.output import PROTECTED, Outcomes
 
 ONE = 2**20  # a probability of 1, where probabilities are summed as whole numbers
 
@@ -19,7 +19,20 @@ class Seen:
     index: np.ndarray  # (k,) numbers in the cloud
     points: np.ndarray  # (k, 3) as the model sees them, in metres
     outcomes: Outcomes
-    labelled: np.ndarray  # (k,) a mask
+    labelled: np.ndarray  # (k,) a mask: points that have a label, or keep the class of their file
+    protected: np.ndarray | None = None  # (k,) a mask: those of them without a label, where there are any
+
+    @classmethod
+    def of(cls, index: np.ndarray, points: np.ndarray, outcomes: Outcomes, codes: np.ndarray | None) -> Seen:
+        """``codes`` are the labels of the points (k,), where they have any."""
+        given = np.zeros(len(index), dtype=bool) if codes is None else codes >= 0
+        protected = (outcomes.codes == PROTECTED) & ~given
+        return cls(index, points, outcomes, given | protected, protected)
+
+    @property
+    def changeable(self) -> np.ndarray:
+        """All but protected points: a mask (k,)."""
+        return np.ones(len(self.index), dtype=bool) if self.protected is None else ~self.protected
 
     @property
     def confidence(self) -> np.ndarray:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.members import MEMBERS
+from pinvgcn.fitting.conformal import check_coverage
+from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.set_columns import MOST, as_words, check_words, from_bits
-from pinvgcn.sets import check_coverage
 
 SET = "set"
 

@@ -5,7 +5,7 @@ The rows of ``codes`` and the sample are those of a rank's own files; everything
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from pinvgcn.scans.labels import (
     noise_in,
     too_many,
 )
+from pinvgcn.scans.protection import Protected
 from pinvgcn.scans.survey import PIECE, Tell, is_file
 
 
@@ -47,6 +48,7 @@ class Overview:
     counts: np.ndarray  # (classes,) labels
     unlabelled: int
     omitted: int
+    protected: Protected | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -58,6 +60,7 @@ class Overview:
             "counts": self.counts.tolist(),
             "unlabelled": self.unlabelled,
             "omitted": self.omitted,
+            "protected": None if self.protected is None else self.protected.noted(),
         }
 
     @classmethod
@@ -73,6 +76,7 @@ class Overview:
             counts,
             said["unlabelled"],
             said["omitted"],
+            None if said["protected"] is None else Protected.from_note(said["protected"]),
         )
 
 
@@ -83,6 +87,18 @@ class Reading:
     overview: Overview
     codes: dict[int, np.ndarray]  # (n,) int16 of each own file
     sample: np.ndarray  # (s, 3) some points of all ranks, in the units of the files
+    kept: dict[int, np.ndarray] | None = None  # (n,) int16 of each own file, codes of what is protected
+
+    @property
+    def width(self) -> int:
+        """Of ``beside``."""
+        return 1 if self.kept is None else 2
+
+    def beside(self, file: int) -> np.ndarray:
+        """What goes with the points of an own file, not for the model (n, width): codes that are kept, if
+        any are, and codes of labels."""
+        columns = [self.codes[file]] if self.kept is None else [self.kept[file], self.codes[file]]
+        return np.column_stack(columns)
 
     def cut(self, size: int) -> Cut:
         """How all ranks cut the cloud."""
@@ -264,17 +280,18 @@ class _Reader:
         return used, {**self.lacking, **left_out}
 
 
-def pieces_of(files: Files, frame: Frame, codes: dict[int, np.ndarray], tell: Tell) -> Iterator[Piece]:
-    """The points of own files but noise, as the model sees them, with their code as the last column."""
+def pieces_of(files: Files, frame: Frame, beside: Callable[[int], np.ndarray], tell: Tell) -> Iterator[Piece]:
+    """The points of own files but noise, as the model sees them; the last columns are what is ``beside``
+    the points of a file, at the end their code."""
     total, done = sum(files.counts[at] for at in files.mine), 0
     for file in files.mine:
         source = open_scan(files.paths[file])
         fields = frame.fields(source)
-        start = int(files.starts[file])
+        start, others = int(files.starts[file]), beside(file)
         for piece in source.chunks(PIECE, fields=fields):
-            own = codes[file][piece.start : piece.start + len(piece)]
+            own = others[piece.start : piece.start + len(piece)]
             columns = np.column_stack([frame.beside(piece, fields, source), own])
-            stays = own != OMITTED
+            stays = own[:, -1] != OMITTED
             index = start + np.arange(piece.start, piece.start + len(piece))
             yield Piece(index[stays], frame.points(piece.points[stays]), columns[stays])
             done += len(piece)

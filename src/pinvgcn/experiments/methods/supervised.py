@@ -83,7 +83,7 @@ class PreparedSupervised:
         start = time.perf_counter()
         model.fit(self.rows[known], labels[known])
         fitted = time.perf_counter()
-        if self.sight.outcome is None:
+        if self.sight.smoothing is None:
             codes = np.asarray(model.predict(self.rows))
         else:
             codes = self.sight.most_probable(votes(model, self.rows), model.classes_)
@@ -130,7 +130,7 @@ def _support_vectors(task: Task, sight: Sight, seed: int) -> Any:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.svm import SVC
 
-    if sight.outcome is None or task.per_class is None or task.per_class < 2:
+    if sight.smoothing is None or task.per_class is None or task.per_class < 2:
         return _scaled(task, sight, SVC())
     # to be averaged over neighbours it needs probabilities: Platt's, from labels that are held out in turn
     folds = min(5, task.per_class)

@@ -16,12 +16,13 @@ from pinvgcn.checks import UNLABELLED
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
+from pinvgcn.fitting.conformal import check_counts
+from pinvgcn.fitting.interrupts import stopped_by_interrupts
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
-from pinvgcn.runs import SharedRows, stopped_by_interrupts
 from pinvgcn.set_columns import SetSizes, as_words, check_words
-from pinvgcn.sets import check_counts
+from pinvgcn.shared_rows import SharedRows
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is

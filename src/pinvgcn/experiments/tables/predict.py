@@ -19,8 +19,8 @@ from pinvgcn.experiments.tables.classify import ABOUT, answer_columns, new_colum
 from pinvgcn.experiments.tables.target import Target
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
+from pinvgcn.fitting.nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
-from pinvgcn.nodes import TableNodes
 from pinvgcn.set_columns import SetSizes, check_words
 
 ROWS = 20_000  # of a chunk
@@ -179,13 +179,13 @@ def check_table(
     source.check_new(names)
     if sets is not None:
         check_words(target.classes)
-        model._sets_or_raise().places(sets, np.array(target.classes, dtype=object))
+        model.fitted_.thresholds(sets, classes=target.classes)
     return target, recipe, names
 
 
 def _described(model: PinvGCNClassifier) -> tuple[Target, ColumnRecipe]:
     """What a model's file tells about its table."""
-    if not is_table_model(model) or not isinstance(model._nodes, TableNodes):
+    if not is_table_model(model) or not isinstance(model.fitted_.nodes, TableNodes):
         raise ModelFileError(
             "The model must be one that pinvgcn classify has saved. Got a model without a table's columns."
         )
@@ -214,8 +214,8 @@ def _sets(model: PinvGCNClassifier, frame: pd.DataFrame, known: np.ndarray, cove
 
 def _answers(model: PinvGCNClassifier, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
     """Codes (n,), -1 where nothing is known of a row, probabilities (n, m), and unseen cells by column."""
-    assert isinstance(model._nodes, TableNodes)
-    H, unseen = model._nodes.encoder.transform(frame)
+    assert isinstance(model.fitted_.nodes, TableNodes)
+    H, unseen = model.fitted_.nodes.encoder.transform(frame)
     known = np.asarray(H.sum(axis=1)).ravel() > 0
     codes = np.full(len(frame), -1)
     proba = np.full((len(frame), len(model.classes_)), np.nan)

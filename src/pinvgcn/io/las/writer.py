@@ -123,7 +123,8 @@ class LasWriter(ScanWriter):
             self._reader = self.source.open()
 
     def present(self, name: str, count: int) -> np.ndarray:
-        self._ahead = self._next(count)
+        if self._ahead is None:
+            self._ahead = self._next(count)
         return self.source.field(self._ahead, name)
 
     def _next(self, count: int) -> Any:

@@ -1,0 +1,35 @@
+"""What experts see of rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pinvgcn.experts.like_rows import Near
+from pinvgcn.group import Group
+from pinvgcn.nn import Basis
+from pinvgcn.pool import rows_of_all
+
+
+class Seen(NamedTuple):
+    """What experts see of m rows."""
+
+    inputs: Any  # (m, N₀)
+    basis: Basis  # (m, k + r)
+    values: Any = None  # (m, N₀), the inputs without normal scores: what trees see
+    near: Near | None = None  # (m, a), the anchors where a walk begins
+
+    def at(self, rows: np.ndarray) -> Seen:
+        """Of some of the rows."""
+        X, V, values, near = self
+        return Seen(
+            X[rows], V[rows], None if values is None else values[rows], None if near is None else near[rows]
+        )
+
+    def of_all(self, group: Group) -> Seen:
+        """Of the rows of all processes, each of which has a few."""
+        X, V, values, near = self
+        values = None if values is None else rows_of_all(values, group)
+        near = None if near is None else near.of_all(group)
+        return Seen(rows_of_all(X, group), V.of_all(group), values, near)

@@ -1,0 +1,154 @@
+"""Sets of classes that hold the true one as often as was asked for, class by class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from pinvgcn.checks import check_fraction
+from pinvgcn.errors import LabelError
+from pinvgcn.features.averages import Averages
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import Nodes
+from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.group import ALONE, Group
+
+SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
+ARRAYS = ("odds", "codes", "members", "above")  # the fields, in a file after "sets."
+
+
+@dataclass(frozen=True)
+class PredictionSets:
+    """C(x) = {c : #{t : y_t = c, o_t > o_c(x; j_t)} < ⌈(n_c + 1) γ⌉} at coverage γ.
+
+    j_t is the member that has not seen label t, o_c(x; j) = q_c/(1 − q_c) the odds of class c at x by that
+    member alone, o_t those of the label's own class. To its member a held-out label is a row like any
+    unlabelled one of its class, so the place of a row's odds among those of the n_c labels is drawn from
+    all n_c + 1 places (docs/maths.md, 9.5).
+    """
+
+    odds: np.ndarray  # (t,) o_t
+    codes: np.ndarray  # (t,) y_t
+    members: np.ndarray  # (t,) j_t
+    above: np.ndarray  # (n, classes), how many labels of the class have larger odds, at the rows of training
+    around: Averages | None = None  # of the members' probabilities side by side, at this rank's points
+
+    @classmethod
+    def of(
+        cls,
+        scores: Sequence[np.ndarray],
+        held: Sequence[RowLabels | None],
+        smoothing: Smoothing,
+        nodes: Nodes,
+        *,
+        group: Group = ALONE,
+        start: int = 0,
+    ) -> PredictionSets | None:
+        """From each member's scores (n, classes) at this rank's training rows, as sure as it may be alone;
+        None where no label was held out."""
+        some = [(number, labels) for number, labels in enumerate(held) if labels is not None]
+        if not some:
+            return None
+        P = np.stack([softmax(s, axis=1) for s in scores])
+        flat, around = smoothing.among_all(np.concatenate(list(P), axis=1), nodes)
+        each = np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(P), axis=1)])
+        rows = np.concatenate([labels.rows for _, labels in some])
+        codes = np.concatenate([labels.codes for _, labels in some])
+        members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
+        rows = rows - start
+        here = (rows >= 0) & (rows < each.shape[1])
+        odds = np.zeros(len(rows))
+        odds[here] = _odds(each)[members[here], rows[here], codes[here]]
+        plain = cls(
+            group.sum(odds),  # each label is on one rank
+            codes,
+            members,
+            np.empty((0, 0), dtype=np.int32),
+            around,
+        )
+        return replace(plain, above=plain.count(each))
+
+    def at(
+        self, scores: Sequence[np.ndarray], smoothing: Smoothing, points: np.ndarray | None, among: str
+    ) -> np.ndarray:
+        """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
+        flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
+        if points is not None:
+            flat = smoothing.averaged(flat, points, self.around, among)
+        return self.count(np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(scores), axis=1)]))
+
+    def from_averages(self, flat: np.ndarray, smoothing: Smoothing) -> np.ndarray:
+        """``above`` from members' probabilities side by side (m, members · classes), averaged already."""
+        each = np.split(flat, flat.shape[1] // self.above.shape[1], axis=1)
+        return self.count(np.stack([smoothing.weighed(Q) for Q in each]))
+
+    def count(self, each: np.ndarray) -> np.ndarray:
+        """How many labels of each class have larger odds than a row, by members' probabilities ``each``
+        (members, m, classes) at the rows: (m, classes)."""
+        odds = _odds(each)
+        above = np.zeros(odds.shape[1:], dtype=np.int32)
+        for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
+            known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
+            here = odds[number, :, code] * (1 + SAME)
+            above[:, code] += len(known) - np.searchsorted(known, here, side="right")
+        return above
+
+    def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:
+        """⌈(n_c + 1) γ⌉, by the decimals of γ that print: (classes,)."""
+        return places_among(np.bincount(self.codes, minlength=len(classes)), coverage, classes)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """As arrays for a file."""
+        return {f"sets.{name}": getattr(self, name) for name in ARRAYS}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], around: Averages | None) -> PredictionSets | None:
+        """What ``state`` gave; None where a file has no sets."""
+        if "sets.odds" not in arrays:
+            return None
+        odds, *whole = (arrays[f"sets.{name}"] for name in ARRAYS)
+        codes, members, above = (array.astype(np.int64) for array in whole)
+        return cls(odds, codes, members, above, around)
+
+
+def places_among(counts: np.ndarray, coverage: float, classes: np.ndarray) -> np.ndarray:
+    """⌈(n_c + 1) γ⌉ for n_c held-out labels of each class; an error where a class has too few: (classes,)."""
+    share = Fraction(repr(check_fraction("coverage", coverage)))
+    needed = math.ceil(share / (1 - share))
+    few = np.flatnonzero(counts < needed)
+    if len(few):
+        names = [f"{counts[c] or 1} of {classes.tolist()[c]!r}" for c in few]
+        most = int(counts.min())
+        advice = f" or ask for a coverage of at most {most}/{most + 1}" if most else ""
+        raise LabelError(
+            f"Sets of coverage {float(coverage):g} need at least {max(needed, 2)} labels of each class. "
+            f"Got {' and '.join(names)}; label more rows{advice}."
+        )
+    return np.array([math.ceil((n + 1) * share) for n in counts.tolist()])
+
+
+def check_coverage(coverage: float, codes: np.ndarray, classes: Sequence[Any]) -> None:
+    """Raise before a fit what sets of this coverage would raise after it, by the labels' codes (t,)."""
+    check_counts(coverage, np.bincount(codes, minlength=len(classes)), classes)
+
+
+def check_counts(coverage: float, counts: np.ndarray, classes: Sequence[Any]) -> None:
+    """The same, by how many labels each class has: (m,)."""
+    # the only label of a class is kept from nobody
+    places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
+
+
+def _odds(P: np.ndarray) -> np.ndarray:
+    """q/(1 − q), with 1 − q as the sum of the others: where q rounds to 1, odds still differ."""
+    others = np.zeros_like(P)
+    others[..., 1:] = np.cumsum(P[..., :-1], axis=-1)
+    others[..., :-1] += np.cumsum(P[..., :0:-1], axis=-1)[..., ::-1]
+    with np.errstate(divide="ignore", over="ignore"):
+        odds: np.ndarray = P / others
+    return odds

@@ -1,0 +1,243 @@
+"""A fit: from rows and labels to a fitted model."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from pinvgcn.errors import TrainingError
+from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
+from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.folds import folds_of, hold_out
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import Nodes, nodes_of
+from pinvgcn.fitting.pool import NETWORK, TREES, WALK, Ensemble, Expert, weights_of
+from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
+from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.graphs import GaussianGraph
+from pinvgcn.group import ALONE, Group
+from pinvgcn.nn import PinvGCN
+from pinvgcn.nn.model import copy_weights
+from pinvgcn.nn.nodewise import fold
+from pinvgcn.nn.progress import progress
+
+WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
+Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
+
+
+def nodes_for(settings: FitSettings, X: Any, *, shapes: Any = None, group: Group = ALONE) -> Nodes:
+    """The nodes that the rows of X are. Where labels are to find σ, it is "auto" to begin with."""
+    return nodes_of(
+        X,
+        settings.graph,
+        sigma="auto" if settings.by_labels else settings.sigma,
+        loops=settings.loops,
+        geometry=settings.geometry,
+        bins=settings.bins,
+        binning=settings.binning,
+        missing=settings.missing,
+        min_size=settings.min_size,
+        shapes=shapes,
+        group=group,
+    )
+
+
+def labels_for(settings: FitSettings, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
+    """The labels of these nodes."""
+    assert nodes.graph is not None
+    weights = {"class_weight": settings.class_weight, "sample_weight": sample_weight}
+    return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
+
+
+def learn(
+    settings: ResolvedSettings,
+    prepared: Prepared,
+    labels: RowLabels,
+    seed: int,
+    *,
+    before: FittedModel | None = None,
+    threads: int | None = None,
+    tell: Callable[[int, float], None] | None = None,
+) -> FittedModel:
+    """Train experts, sum networks over all nodes, and weigh opinions by held-out labels.
+
+    Networks begin with the weights of those ``before``. ``tell`` is called with each epoch and its loss.
+    """
+    started = time.perf_counter()
+    graph = prepared.nodes.graph
+    assert graph is not None
+    group, count = graph.group, settings.members
+    folds = folds_of(labels, count, seed)
+    seen = prepared.seen(values=settings.trees > 0)
+    labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
+    members = _train(
+        settings, prepared, labels, folds, labelled, seed, before=before, threads=threads, tell=tell
+    )
+    with np.errstate(over="ignore", invalid="ignore"):  # checked right after
+        ensemble = _weighed(members, folds, prepared, labels, labelled)
+        each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
+        scores = np.mean(each, axis=0) if count > 1 else each[0]
+    bad = scores[~np.isfinite(scores)]
+    if group.sum(len(bad)):
+        raise TrainingError(
+            f"The scores became {bad[0] if len(bad) else np.nan} in epoch "
+            f"{len(members[0].network.losses)}, the last. Lower learning_rate (now "
+            f"{settings.network.training.learning_rate:g}) or scale the features."
+        )
+    smoothing, P = Smoothing.of(
+        scores,
+        prepared.nodes,
+        labels,
+        neighbours=settings.neighbours,
+        cell=settings.averaging_cell,
+        priors=settings.priors,
+    )
+    seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
+    seconds["training"] += time.perf_counter() - started
+    alone = [ensemble.alone * scores for scores in each]
+    held = [held for _, held in folds]
+    return FittedModel(
+        classes=labels.classes,
+        nodes=prepared.nodes,
+        spectrum=prepared.spectrum,
+        scaling=prepared.scaling,
+        ensemble=ensemble,
+        smoothing=smoothing,
+        conformal=PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start),
+        priors=labels.shares if smoothing.factors is None else labels.shares * smoothing.factors,
+        transduction=P.argmax(axis=1),
+        transduction_proba=P,
+        sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
+        seconds=seconds,
+    )
+
+
+class TrainedMember(NamedTuple):
+    """What one member has learned; a walk is that of all members."""
+
+    network: TrainedNetwork
+    trees: Forest | None
+
+
+class MemberTask(NamedTuple):
+    """What the network of one member learns from, and the labels that stop its training."""
+
+    seed: int
+    labels: RowLabels
+    watched: RowLabels | None
+
+    @classmethod
+    def of(cls, labels: RowLabels, number: int, seed: int, settings: ResolvedSettings) -> MemberTask:
+        """Of the member of this number."""
+        own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+        if settings.network.training.patience is None:
+            return cls(own, labels, None)
+        return cls(own, *hold_out(labels, settings.held_out, own))
+
+
+def _train(
+    settings: ResolvedSettings,
+    prepared: Prepared,
+    labels: RowLabels,
+    folds: Sequence[Fold],
+    labelled: Seen,
+    seed: int,
+    *,
+    before: FittedModel | None,
+    threads: int | None,
+    tell: Callable[[int, float], None] | None,
+) -> list[TrainedMember]:
+    """The networks and trees of all members. ``labelled`` is what they see of the rows of ``labels``."""
+    group, count = prepared.problem.group, settings.members
+    training = settings.network.training
+    if before is not None:
+        training = replace(training, epochs=max(1, training.epochs // WARM_SHARE))
+    tasks = [MemberTask.of(learned, number, seed, settings) for number, (learned, _) in enumerate(folds)]
+    nodes = prepared.training_nodes(labels).for_parts([task.labels for task in tasks], training)
+    done = itertools.count()
+
+    def network(task: MemberTask) -> PinvGCN:
+        inputs, classes = prepared.inputs.shape[1], len(task.labels.classes)
+        return settings.network.network(prepared.spectrum, inputs, classes, seed=task.seed)
+
+    def one(number: int, stop: threading.Event | None) -> TrainedNetwork:
+        def on_epoch(epoch: int, loss: float) -> None:
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
+            if tell is not None:
+                tell(epoch, loss)
+            if show is not None:
+                show(next(done), loss)
+
+        task, mine = tasks[number], network(tasks[number])
+        if before is not None:
+            copy_weights(before.networks.like(number).network, before.classes, mine, labels.classes)
+        own_threads = threads if count == 1 or not nodes[number].problem.group.alone else 1
+        return trained(
+            mine, nodes[number], task.labels, task.watched, training,
+            seed=task.seed, on_epoch=on_epoch, threads=own_threads,
+        )  # fmt: skip
+
+    def whole(number: int, mine: TrainedNetwork) -> TrainedMember:
+        """Folded by sums over the nodes of all process ranks, and with trees."""
+        counts = None if prepared.distinct is None else prepared.distinct.counts
+        with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
+            layers = fold(mine.network, prepared.inputs, prepared.basis, counts, group=group)
+        folded = replace(mine, layers=layers)
+        if not settings.trees:
+            return TrainedMember(folded, None)
+        learned = folds[number][0]
+        places = np.searchsorted(labels.rows, learned.rows)
+        forest = Forest.grown(labelled.values, learned, places, count=settings.trees, seed=tasks[number].seed)
+        return TrainedMember(folded, forest)
+
+    exact = [not some.problem.group.alone for some in nodes]
+    mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
+    shown = settings.verbose if group.rank == 0 or callable(settings.verbose) else False
+    workers = threads or torch.get_num_threads()
+    with progress(len(mine) * training.epochs, show=shown) as show:
+        if group.alone:
+            return side_by_side(lambda number, stop: whole(number, one(number, stop)), count, workers)
+        networks = over_ranks(one, [network(task) for task in tasks], exact, workers, group)
+        return [whole(number, member) for number, member in enumerate(networks)]
+
+
+def _weighed(
+    members: Sequence[TrainedMember],
+    folds: Sequence[Fold],
+    prepared: Prepared,
+    labels: RowLabels,
+    labelled: Seen,
+) -> Ensemble:
+    """The ensemble of these members, its weights found by the labels that were held out of each.
+
+    ``labelled`` is what they see of the rows of all ``labels``.
+    """
+    forests = [member.trees for member in members if member.trees is not None]
+    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], bool(forests))}
+    if forests:
+        experts[TREES] = Forests(forests)
+    if prepared.steps is not None:
+        experts[WALK] = prepared.steps.walk([learned for learned, _ in folds])
+    ensemble = Ensemble(len(members), experts, weights_of(tuple(experts)))
+    kept = [(number, held) for number, (_, held) in enumerate(folds) if held is not None]
+    if not kept:
+        return ensemble
+    rows = np.concatenate([held.rows for _, held in kept])
+    ends = np.cumsum([len(held.rows) for _, held in kept])
+    opinions = list(ensemble.opinions(labelled.at(np.searchsorted(labels.rows, rows))))
+    unseen = [
+        (opinions[number][:, end - len(held.rows) : end], held.codes)
+        for (number, held), end in zip(kept, ends, strict=True)
+    ]
+    return replace(ensemble, weights=weights_of(ensemble.names, unseen))

@@ -1,0 +1,151 @@
+"""Every array of a saved model has the shape that docs/file_format.md says, or the file is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.errors import ModelFileError
+from pinvgcn.features.averages import ONE
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.normal_scores import KNOTS
+from pinvgcn.io.shapes import Shapes
+from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
+
+# n rows of training, k basis values of each, m classes, j members, N inputs of the network, d coordinates
+OF_A_MODEL = {
+    "shift": "N",
+    "scale": "N",
+    "transduction_proba": "n m",
+    "transduction": "n",
+    "factors": "m",
+    "priors": "m",
+    "opinions": "o",
+    "loss_curve": "epochs",
+    "ranks.knots": "q f",
+    "ranks.scores": "q f",
+    "around.keys": "cells 3",
+    "around.counts": "cells",
+    "around.sums": "cells m",
+    "shapes.keys": "c 3",
+    "shapes.first": "c 4",
+    "shapes.second": "c 6",
+    "shapes.height": "c 2",
+    "features": "n own",
+    "sets.odds": "t",
+    "sets.codes": "t",
+    "sets.members": "t",
+    "sets.above": "n m",
+    "sets.sums": "cells jm",
+    "walk.hits": "j a m",
+    "walk.doubt": "j",
+    "walk.sizes": "2",
+    "walk.starts": "starts",
+    "walk.values": "v",
+}
+WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
+         "around.sums", "sets.sums", "sets.above", "transduction")  # fmt: skip
+OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
+
+
+def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spectrum: Spectrum) -> None:
+    """Raise where an array has another shape than the others and the description ask for."""
+    members = description["members"]
+    known = {
+        "n": spectrum.n_nodes,
+        "k": spectrum.components + spectrum.rank,
+        "m": len(description["classes"]),
+        "j": members,
+        "jm": members * len(description["classes"]),
+        "o": 1 + ("trees.roots" in arrays) + ("walk.hits" in arrays),
+    }
+    shapes = Shapes(**known)
+    extra, kind = description["n_extra"], description["nodes"]["kind"]
+    for number in range(members):
+        _check_member(shapes, arrays, f"member{number}." if number else "", description["depth"])
+    inputs = shapes.known["h0"]
+    shapes.known |= {"N": inputs, "own": inputs - extra, "f": extra}
+    extension = spectrum.extension
+    if kind == "gaussian" and isinstance(extension, KernelExtension):
+        dimension = description["n_features_in"]
+        if extension.kernel.dimension != dimension:
+            raise ModelFileError(
+                f"its kernel must be one of {dimension} coordinates. Got {extension.kernel.dimension} "
+                "instead; save the model again."
+            )
+        shapes.known |= {"d": dimension, "f": inputs - dimension}
+        _check_cloud(description, arrays, inputs - dimension - extra)
+    if kind == "categorical" and isinstance(extension, IncidenceExtension):
+        shapes("spectrum.extension.weights", extension.weights, "own")
+    if "walk.hits" in arrays:
+        shapes.known |= {"a": len(arrays["walk.starts"]) - 1, "v": int(arrays["walk.starts"].flat[-1])}
+    for name, letters in OF_A_MODEL.items():
+        if name in arrays:
+            shapes(name, arrays[name], letters)
+    for name, most in (("sets.codes", "m"), ("sets.members", "j"), ("transduction", "m")):
+        found = arrays.get(name, np.empty(0))
+        if ((found < 0) | (found >= shapes.known[most])).any():
+            raise ModelFileError(f"its array {name!r} names what is not there; save the model again.")
+
+
+def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], shapes: int) -> None:
+    """What compiled loops rely on, and what sums over cells can be; inputs have so many local ``shapes``."""
+    nodes = description["nodes"]
+    lattice = Lattice(nodes["cell"], nodes["levels"]) if "cell" in nodes else None
+    if shapes != (0 if lattice is None else len(lattice.names)):
+        raise ModelFileError(
+            f"its network must see the shapes of its cells. Got {shapes} of them; save the model again."
+        )
+    k = description["neighbours"]
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise ModelFileError(f"its neighbours must be a whole number, 1 or more. Got {k!r} instead.")
+    for name in WHOLE:
+        if name in arrays and arrays[name].dtype.kind not in "iu":
+            raise ModelFileError(f"its array {name!r} must be whole numbers; save the model again.")
+    counts = arrays.get("around.counts", np.ones(1))[:, None]
+    wrong = {
+        "shapes.first": (arrays.get("shapes.first", np.ones((1, 1)))[:, 0] < 1).any(),
+        "shapes.height": (np.diff(arrays.get("shapes.height", np.zeros((1, 2)))) < 0).any(),
+        "around.counts": (counts < 1).any(),
+        "around.sums": _beyond(arrays.get("around.sums"), counts),
+        "sets.sums": _beyond(arrays.get("sets.sums"), counts)
+        or (k is not None and "sets.odds" in arrays and "sets.sums" not in arrays),
+    }
+    for name, bad in wrong.items():
+        if bad:
+            raise ModelFileError(f"its array {name!r} cannot be sums over cells; save the model again.")
+    knots, scores = arrays.get("ranks.knots", np.zeros((1, 0))), arrays.get("ranks.scores", np.zeros((1, 0)))
+    rising = (
+        knots.dtype.kind == scores.dtype.kind == "f"
+        and len(knots) <= KNOTS
+        and np.isfinite(scores).all()
+        and (np.diff(knots, axis=0) >= 0).all()
+    )
+    if not rising:
+        raise ModelFileError("its array 'ranks.knots' must rise; save the model again.")
+
+
+def _beyond(sums: np.ndarray | None, counts: np.ndarray) -> bool:
+    """Whether they are no sums of so many probabilities."""
+    return sums is not None and bool(((sums < 0) | (sums > counts * ONE)).any())
+
+
+def _check_member(shapes: Shapes, arrays: dict[str, np.ndarray], prefix: str, depth: int) -> None:
+    """Layer d is from h_d to h_(d + 1), the last one to the classes; all members are alike."""
+    shapes.known[f"h{depth}"] = shapes.known["m"]
+    for d in range(depth):
+        before, after = f"h{d}", f"h{d + 1}"
+        for name, letters in {
+            f"layer{d}.direct": f"{before} {after}",
+            f"layer{d}.spectral": f"k {after}",
+            f"layer{d}.bias": after,
+            f"weights{d}": f"parts {before} {after}",
+            f"bias{d}": after,
+        }.items():
+            shapes(prefix + name, arrays[prefix + name], letters)
+    trees = Shapes(m=shapes.known["m"])
+    for name, letters in OF_TREES.items():
+        whole = f"{prefix}trees.{name}"
+        if whole in arrays:
+            trees(whole, arrays[whole], letters)

@@ -1,0 +1,361 @@
+"""How the rows that a user hands in become nodes of a graph, in training and ever after.
+
+Three kinds: points of a cloud, rows of a table, nodes of a graph that is given. Each makes the graph
+and the features of the training nodes, and places new rows: what a spectrum's extension needs to
+evaluate its basis there, and their features.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from pinvgcn.checks import as_matrix, as_points, check_rows
+from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
+from pinvgcn.features.cell_size import cell_of
+from pinvgcn.features.exchange import pyramid_of_all
+from pinvgcn.features.geometry import lattice_for
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.pyramid import LocalShapes, Pyramid
+from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
+from pinvgcn.group import ALONE, Group, together
+from pinvgcn.nn import Basis
+from pinvgcn.pool import in_pool
+from pinvgcn.shares import as_shared_matrix
+from pinvgcn.spectra import IncidenceExtension, Spectrum
+
+SCAN = 2_000  # points in space, from which on what surrounds a point is local
+OTHER_UNIT = 8  # times closer or wider: of cells, which are powers of two, so that ten times is always said
+ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not below itself
+REACH = 6.0  # σ, beyond which nothing is joined
+FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
+
+
+class Nodes(ABC):
+    """The training nodes: their ``graph`` (None in a loaded model) and their own ``features`` (n, N₀)."""
+
+    kind: ClassVar[str]
+    graph: Graph | None
+    features: Any  # array, or scipy sparse array for incidences
+    coordinates: int = 0  # how many of the first features are coordinates of points
+
+    @abstractmethod
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        """Basis values (m, k + r) and features (m, N₀) of the rows of X, points ``among`` those of training
+        or their "own": what surrounds a point is taken there."""
+
+    def state(self) -> dict[str, Any]:
+        """What JSON keeps of it, for ``place``."""
+        return {}
+
+
+class CloudNodes(Nodes):
+    """Points joined by Gaussian weights; their features are coordinates and, of a scan, local shapes."""
+
+    kind = "gaussian"
+    pyramid: Pyramid | None  # the sums of this rank's points; None without local shapes
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        sigma: float | str,
+        loops: float,
+        geometry: bool | str = False,
+        shapes: Any = None,
+        group: Group = ALONE,
+    ) -> None:
+        points = as_shared_matrix(X, "X", group)
+        self.graph = GaussianGraph(points, sigma, loops=loops, process_group=group)
+        self.points = points
+        self.coordinates = points.shape[1]
+        self.pyramid, self.features = None, points
+        if shapes is not None:
+            given = _given_shapes(shapes, len(points), group)
+            with together(group):
+                self.pyramid = Pyramid.of(points, shapes.lattice)
+        elif _with_geometry(geometry, points, self.graph.n_total):
+            lattice = lattice_for(points, group=group)
+            with together(group):
+                self.pyramid = Pyramid.of(points, lattice)
+            given = pyramid_of_all(self.pyramid, points, group).shapes(points)
+        if self.pyramid is not None:
+            near = gathered(points, self.graph.sigma, group)
+            if near is not points:
+                self.graph = GaussianGraph(near, sigma, loops=loops, process_group=group)
+            self.features = np.hstack([near, given])
+
+    @property
+    def geometry(self) -> bool:
+        """Whether the points have local shapes."""
+        return self.pyramid is not None
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The cells by which shapes are measured, in training and ever after."""
+        return None if self.pyramid is None else self.pyramid.lattice
+
+    def with_sigma(self, sigma: float) -> CloudNodes:
+        """The same points, joined over another distance."""
+        assert isinstance(self.graph, GaussianGraph)
+        other = copy.copy(self)
+        other.graph = GaussianGraph(self.graph.points, sigma, loops=self.graph.loops)
+        return other
+
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        points = as_points(X, "X")
+        V = spectrum.extend_basis(points)
+        far = _count_far(V, spectrum)
+        if far:
+            warnings.warn(
+                f"{far} of {len(points)} points lie far outside the training cloud: nothing supports the "
+                "prediction there, and its probabilities mean little.",
+                ExtrapolationWarning,
+                stacklevel=5,  # the caller of predict
+            )
+        return Basis(V), self.features_of(points, among=among)
+
+    def features_of(self, points: np.ndarray, *, among: str) -> np.ndarray:
+        """Coordinates and local shapes within the cloud of training, or within the points' own: (m, N₀)."""
+        if self.pyramid is None:
+            return points
+        if among == "training":
+            return np.hstack([points, self.pyramid.shapes(points)])
+        said = self.other_unit(points)
+        if said is not None:
+            # the caller of predict
+            warnings.warn(f"{said[0].upper()}{said[1:]}.", ExtrapolationWarning, stacklevel=6)
+        return np.hstack([points, Pyramid.of(points, self.pyramid.lattice).shapes(points)])
+
+    def other_unit(self, points: np.ndarray) -> str | None:
+        """What to say where the points of another scan are far closer or wider apart than those of training:
+        most often it is in another unit. None where they are not."""
+        if self.pyramid is None or len(points) < SCAN:
+            return None
+        ratio = cell_of(points) / (2 * self.pyramid.lattice.cell)
+        if 1 / OTHER_UNIT < ratio < OTHER_UNIT:
+            return None
+        apart = f"{ratio:g} times wider" if ratio > 1 else f"{1 / ratio:g} times closer"
+        return (
+            f"the points lie about {apart} apart than those of training: is the scan in another unit? Local "
+            "shapes are measured at the scale of training"
+        )
+
+    def state(self) -> dict[str, Any]:
+        lattice = self.lattice
+        return {} if lattice is None else {"cell": lattice.cell, "levels": lattice.levels}
+
+    def is_local(self, neighbours: int | None) -> bool:
+        """Whether what is around new points in the cloud counts."""
+        return self.geometry or neighbours is not None
+
+
+def gathered(points: np.ndarray, sigma: float, group: Group) -> np.ndarray:
+    """The points of a scan as its graph and its networks have them: strays are moved to the border.
+
+    A point that nothing joins to the others would be a component of its own, for which all pairs of points
+    would have to be looked at; and it would press the coordinates of all others together. Strays are farther
+    from the middle than 99 of 100 points by more than 6 σ, where weights are below 10⁻¹⁵. Local shapes and
+    averages have them where they are.
+    """
+    start, total = group.offset(len(points))
+    pool = group.rows(points[in_pool(start, len(points), total)])
+    middle = np.median(pool, axis=0)
+    border = float(np.quantile(np.linalg.norm(pool - middle, axis=1), 0.99))
+    away = np.linalg.norm(points - middle, axis=1)
+    stray = away > border + REACH * sigma
+    if not group.sum(int(stray.sum())):
+        return points
+    near = points.copy()
+    near[stray] = middle + (points[stray] - middle) * (border / away[stray])[:, None]
+    return near
+
+
+def _with_geometry(geometry: bool | str, points: np.ndarray, total: int) -> bool:
+    """Whether these points, some of ``total``, get local shapes."""
+    if isinstance(geometry, str) and geometry == "auto":
+        return points.shape[1] == 3 and total >= SCAN
+    if not isinstance(geometry, bool | np.bool_):
+        raise ParameterError(f"geometry must be True, False or 'auto'. Got {geometry!r} instead.")
+    if geometry and points.shape[1] != 3:
+        raise ParameterError(
+            f"geometry=True needs points with x, y and z. Got {points.shape[1]} columns; leave it 'auto'."
+        )
+    return bool(geometry)
+
+
+def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
+    """How many points with basis values V (m, k + r) lie outside: away from the cloud eigenvectors first grow
+    beyond what they are in it, and then die out with √degree, of which the null vectors are made."""
+    k = spectrum.components
+    grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
+    lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest / FAR
+    return int((grown | lost).sum())
+
+
+def outside(V: np.ndarray, spectrum: Spectrum) -> np.ndarray:
+    """Which points with basis values V (m, k + r) the training cloud does not support: their degree is below
+    the smallest there, or an eigenvector is far beyond what it is there. A mask (m,)."""
+    k = spectrum.components
+    grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
+    lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest * (1 - ROUNDING)
+    mask: np.ndarray = grown | lost
+    return mask
+
+
+def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:
+    """Local shapes that were computed elsewhere, one row a point."""
+    if not isinstance(shapes, LocalShapes):
+        raise ParameterError(
+            f"shapes must be LocalShapes, which know their cells. Got {type(shapes).__name__} instead."
+        )
+    given = as_shared_matrix(shapes.values, "shapes", group)
+    with together(group):
+        check_rows(given, n, "shapes", "rows of X")
+    names = shapes.lattice.names
+    if given.shape[1] != len(names):
+        raise DataError(
+            f"shapes must have the {len(names)} columns of local_geometry. Got {given.shape[1]} instead."
+        )
+    return given
+
+
+class TableNodes(Nodes):
+    """Rows joined by the values that they share; their features are these values, one-hot."""
+
+    kind = "categorical"
+
+    def __init__(
+        self, X: Any, *, bins: int, binning: str, missing: str, min_size: int, group: Group = ALONE
+    ) -> None:
+        graph = Hypergraph.from_table(
+            X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
+        )
+        assert graph.encoder is not None
+        self.graph = graph
+        self.encoder: TableEncoder = graph.encoder
+        self.features = graph.incidence
+
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        H, unseen = self.encoder.transform(X)
+        met = {column: count for column, count in unseen.items() if count}
+        if met:
+            listed = ", ".join(f"{column!r} ({count} rows)" for column, count in list(met.items())[:5])
+            warnings.warn(
+                f"Values that training never saw were ignored in {len(met)} columns: {listed}"
+                f"{' and others' if len(met) > 5 else ''}.",
+                UnseenValueWarning,
+                stacklevel=5,  # the caller of predict
+            )
+        extension = spectrum.extension
+        assert isinstance(extension, IncidenceExtension)
+        return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)
+
+    def state(self) -> dict[str, Any]:
+        return {"encoder": self.encoder.to_dict()}
+
+
+class GraphNodes(Nodes):
+    """The nodes of a graph that was handed in; without X, what the graph is made of are the features."""
+
+    kind = "given"
+
+    def __init__(self, graph: Graph, X: Any) -> None:
+        self.graph = graph
+        if X is not None:
+            with together(graph.group):
+                self.features = _given_features(X, graph.n_nodes, least=1 if graph.group.alone else 0)
+        elif isinstance(graph, Hypergraph):
+            self.features = graph.incidence
+        elif isinstance(graph, GaussianGraph):
+            self.features = graph.points
+        else:
+            raise DataError(
+                "X must hold a row of features for each node of a sparse graph. Got None instead; "
+                "without features pass numpy.eye(n)."
+            )
+
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        features = self.features if X is None else _given_features(X, spectrum.n_nodes)
+        if features.shape[1] != self.features.shape[1]:
+            raise ColumnError(
+                f"X must have {self.features.shape[1]} columns as in fit. Got {features.shape[1]} instead."
+            )
+        return Basis(spectrum.basis), features
+
+    def state(self) -> dict[str, Any]:
+        return {"sparse": sp.issparse(self.features)}
+
+
+def _given_features(X: Any, n: int, *, least: int = 1) -> Any:
+    """Features as numbers, one row a node. Sparse ones, such as the words of papers, stay sparse."""
+    if sp.issparse(X) and X.nnz:
+        features = sp.csr_array(X)
+        entries = as_matrix(features.data[:, None], "X").ravel()
+        features = sp.csr_array((entries, features.indices, features.indptr), shape=features.shape)
+    else:
+        features = as_matrix(X.toarray() if hasattr(X, "toarray") else X, "X", least=least)
+    check_rows(features, n, "X", "nodes of the graph (a graph that was given classifies its own nodes only)")
+    return features
+
+
+def is_scan(nodes: Nodes) -> bool:
+    """Whether these are points with local shapes, what "auto" is made for."""
+    return isinstance(nodes, CloudNodes) and nodes.geometry
+
+
+def nodes_of(
+    X: Any,
+    graph: Any,
+    *,
+    sigma: float | str,
+    loops: float,
+    geometry: bool | str,
+    bins: int,
+    binning: str,
+    missing: str,
+    min_size: int,
+    shapes: Any = None,
+    group: Group = ALONE,
+) -> Nodes:
+    """The nodes that X stands for, by the ``graph`` argument of the classifier."""
+    if shapes is not None and not (isinstance(graph, str) and graph == "gaussian"):
+        raise ParameterError(
+            "shapes must be None but for graph='gaussian': only points have local shapes. "
+            f"Got graph={graph!r}."
+        )
+    if isinstance(graph, Graph):
+        return GraphNodes(graph, X)
+    if isinstance(graph, str) and graph == "gaussian":
+        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes, group=group)
+    if isinstance(graph, str) and graph == "categorical":
+        return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size, group=group)
+    raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
+
+
+def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:
+    """The nodes of a saved model, able to ``place`` new rows."""
+    nodes: Nodes
+    if kind == CloudNodes.kind:
+        cloud = CloudNodes.__new__(CloudNodes)
+        cloud.points = np.empty((0, 3))
+        cloud.pyramid = None
+        if "cell" in state:
+            lattice = Lattice(state["cell"], state["levels"])
+            cloud.pyramid = Pyramid.from_state(lattice, arrays)
+        nodes = cloud
+    elif kind == TableNodes.kind:
+        table = TableNodes.__new__(TableNodes)
+        table.encoder = TableEncoder.from_dict(state["encoder"])
+        nodes = table
+    else:
+        nodes = GraphNodes.__new__(GraphNodes)
+        features = arrays["features"]
+        nodes.features = sp.csr_array(features) if state.get("sparse") else features
+    nodes.graph = None
+    return nodes

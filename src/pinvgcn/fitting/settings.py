@@ -1,0 +1,287 @@
+"""The settings of a fit: checked before there is work to lose, then resolved once for its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+
+from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
+from pinvgcn.errors import ParameterError
+from pinvgcn.experts import NetworkSettings
+from pinvgcn.features.cell_size import cell_size
+from pinvgcn.fitting.class_shares import check_priors
+from pinvgcn.fitting.inputs import SCALINGS
+from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, TableNodes, is_scan
+from pinvgcn.graphs import Graph, TableEncoder
+from pinvgcn.group import Group
+from pinvgcn.nn import TrainingSettings
+from pinvgcn.nn.filters import parse_filters
+from pinvgcn.nn.model import hidden_widths
+
+MEMBERS = 5  # each learns from four fifths of the labels
+TREES = 40  # of each member: 100 are no better (docs/accuracy.md)
+EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside trees and walks it needs fewer
+WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # the larger one makes networks of tables less sure
+SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
+NEIGHBOURS = 10  # points that an average counts for, beside the point itself
+LIKE_ROWS = 5  # a step of a walk goes to one of these
+OWN = ("verbose", "device", "random_state")  # process ranks may have these differently
+
+
+@dataclass(frozen=True)
+class ResolvedSettings:
+    """The settings of a fit to certain nodes: nothing is "auto" any more."""
+
+    scaling: str
+    rank: int | None
+    solver: str
+    tolerance: float | None
+    network: NetworkSettings
+    held_out: float  # the share of labels that is watched, where training has patience
+    members: int
+    trees: int  # of each member
+    neighbours: int | None  # k, over which probabilities at points are averaged
+    averaging_cell: float | None  # the side of the finest cells of these averages
+    like_rows: int | None  # k, to which a walk between rows of a table goes
+    priors: Any  # "estimated", a dict of class: share, or None
+    verbose: bool | Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """The parameters of ``PinvGCNClassifier``, checked.
+
+    Also those of the other kinds of graph: a mistake in them is a mistake in what was meant. What depends on
+    the nodes is checked by ``resolved``.
+    """
+
+    graph: Any
+    sigma: float | str
+    rank: int | None
+    loops: float
+    geometry: bool | str
+    solver: str
+    tolerance: float | None
+    bins: int
+    binning: str
+    missing: str
+    min_size: int
+    scaling: str
+    filters: Any
+    hidden: Any
+    dropout: float
+    learning_rate: float
+    weight_decay: float | str
+    epochs: int | str
+    nodes_per_epoch: int | str | None
+    patience: int | None
+    held_out: float
+    class_weight: Any
+    members: int | str
+    trees: int | str
+    neighbours: int | str | None
+    priors: Any
+    verbose: bool | Callable[[int, int], None]
+    device: str
+    random_state: Any
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> FitSettings:
+        """From the parameters of a classifier, by name."""
+        return cls(**{field.name: parameters[field.name] for field in fields(cls)})
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sigma, str):
+            check_positive("sigma", self.sigma)
+        elif self.sigma not in ("auto", "labels"):
+            raise ParameterError(
+                f"sigma must be a positive number, 'auto' or 'labels'. Got {self.sigma!r} instead."
+            )
+        check_non_negative("loops", self.loops)
+        TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
+        if self.rank is not None:
+            check_count("rank", self.rank)
+        if self.tolerance is not None:
+            check_positive("tolerance", self.tolerance)
+        check_choice("scaling", self.scaling, SCALINGS)
+        parse_filters(self.filters)
+        hidden_widths(self.hidden)
+        check_fraction("dropout", self.dropout)
+        check_fraction("held_out", self.held_out)
+        check_priors(self.priors)
+        for name in ("members", "trees", "neighbours"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                none = ", 'auto' or None" if name == "neighbours" else " or 'auto'"
+                raise ParameterError(f"{name} must be a whole number{none}. Got {value!r} instead.")
+        as_device(self.device)
+        self.training(0, table=isinstance(self.graph, str) and self.graph == "categorical")
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether σ is found by held-out labels."""
+        return isinstance(self.graph, str) and (self.graph, self.sigma) == ("gaussian", "labels")
+
+    def training(self, trees: int, *, table: bool) -> TrainingSettings:
+        """Those of a network's training beside this number of ``trees``, of a ``table`` or other nodes."""
+        kind = "table" if table else "other"
+        return TrainingSettings(
+            self.learning_rate,
+            _weight_decay(self.weight_decay, WEIGHT_DECAY[kind]),
+            _count("epochs", self.epochs, EPOCHS["trees" if trees else kind], 1),
+            SAMPLE if _is_auto(self.nodes_per_epoch) and trees > 0 else self.nodes_per_epoch,
+            self.patience,
+        )
+
+    def resolved(self, nodes: Nodes) -> ResolvedSettings:
+        """With every "auto" replaced by what it means for these nodes."""
+        scan, table = is_scan(nodes), isinstance(nodes, TableNodes)
+        members = _count("members", self.members, MEMBERS if scan or table else 1, 1)
+        trees = _count("trees", self.trees, TREES if scan else 0, 0)
+        k = averaged_neighbours(self.neighbours, nodes)
+        return ResolvedSettings(
+            scaling=self.scaling,
+            rank=self.rank,
+            solver=self.solver,
+            tolerance=self.tolerance,
+            network=NetworkSettings(
+                self.training(trees, table=table),
+                self.hidden,
+                self.dropout,
+                self.filters,
+                as_device(self.device),
+            ),
+            held_out=self.held_out,
+            members=members,
+            trees=trees,
+            neighbours=k,
+            averaging_cell=averaging_cell(self.neighbours, k, nodes),
+            like_rows=_like_rows(self.neighbours, nodes),
+            priors=("estimated" if scan else None) if _is_auto(self.priors) else self.priors,
+            verbose=self.verbose,
+        )
+
+
+def averaged_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
+    """k of averages over neighbours, for these nodes; None if there are none."""
+    if isinstance(neighbours, str):
+        if neighbours != "auto":
+            raise ParameterError(
+                f"neighbours must be a whole number, 'auto' or None. Got {neighbours!r} instead."
+            )
+        return NEIGHBOURS if is_scan(nodes) else None
+    if neighbours is None:
+        return None
+    k = check_count("neighbours", neighbours)
+    if isinstance(nodes, GraphNodes):
+        raise ParameterError(
+            "neighbours must be 'auto' or None for given graphs, which have neither points nor a table. "
+            f"Got {neighbours!r} instead."
+        )
+    if isinstance(nodes, CloudNodes) and nodes.coordinates > 3:
+        raise ParameterError(
+            f"neighbours must be 'auto' or None for points of more than three coordinates. Got {k} instead."
+        )
+    return k if isinstance(nodes, CloudNodes) else None  # of a table: see ``_like_rows``
+
+
+def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None:
+    """The side of the finest cells that are averaged over: half of that at which the median point has 0.8 k
+    points around it. For scans it is known."""
+    if k is None:
+        return None
+    assert isinstance(nodes, CloudNodes)
+    if isinstance(neighbours, str) and nodes.lattice is not None:
+        return nodes.lattice.cell
+    assert nodes.graph is not None
+    group, points = nodes.graph.group, nodes.points
+    return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
+
+
+def _like_rows(neighbours: Any, nodes: Nodes) -> int | None:
+    """k of ``Steps``; None where nothing walks: the nodes are not a table's."""
+    if neighbours is None or not isinstance(nodes, TableNodes):
+        return None
+    return LIKE_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _count(name: str, value: Any, automatic: int, minimum: int) -> int:
+    if isinstance(value, str):
+        if value != "auto":
+            raise ParameterError(f"{name} must be a whole number or 'auto'. Got {value!r} instead.")
+        return automatic
+    return check_count(name, value, minimum)
+
+
+def _weight_decay(weight_decay: Any, automatic: float) -> Any:
+    """What training takes; it checks numbers itself."""
+    if not isinstance(weight_decay, str):
+        return weight_decay
+    if weight_decay != "auto":
+        raise ParameterError(f"weight_decay must be a number or 'auto'. Got {weight_decay!r} instead.")
+    return automatic
+
+
+def seed_of(random_state: Any) -> int:
+    """A number from what scikit-learn takes as ``random_state``; a RandomState moves on."""
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError:
+        raise ParameterError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1 or a numpy RandomState. "
+            f"Got {random_state!r} instead."
+        ) from None
+
+
+def as_device(name: Any) -> torch.device:
+    """Where training runs."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ParameterError(
+            f"device must be one that PyTorch has here, such as 'cpu'. Got {name!r} "
+            f"instead ({str(error).splitlines()[0]})."
+        ) from None
+    return device
+
+
+def group_of(parameters: Mapping[str, Any], process_group: Any) -> Group:
+    """The processes of a fit, which must have the same parameters; those of its graph if it has one."""
+    group, graph = Group.of(process_group), parameters["graph"]
+    if isinstance(graph, Graph):
+        if not group.alone and graph.group.size != group.size:
+            raise ParameterError(
+                f"process_group must be that of the graph, which {graph.group.size} of its {group.size} "
+                "processes share. Make the graph with process_group=...; a SparseGraph has none."
+            )
+        group = graph.group
+    if group.alone:
+        return group
+    told = {**parameters, "graph": graph if isinstance(graph, str) else None}
+    first, *others = group.values({name: repr(told[name]) for name in told if name not in OWN})
+    for rank, other in enumerate(others, start=1):
+        for name in first:
+            if other[name] != first[name]:
+                raise ParameterError(
+                    f"{name} must be the same on all ranks. "
+                    f"Got {first[name]} on rank 0 and {other[name]} on rank {rank}."
+                )
+    # only now do all ranks know that they all will raise
+    if parameters["warm_start"]:
+        raise ParameterError("warm_start must be False with a process group. Got True instead.")
+    if isinstance(parameters["sigma"], str) and parameters["sigma"] == "labels":
+        raise ParameterError(
+            "sigma must be a number or 'auto' with a process group. Got 'labels' instead; find it by a fit "
+            "to some of the points."
+        )
+    return group

@@ -1,0 +1,294 @@
+"""Points that keep the class of their file: those that ``--keep`` names, or all but those of ``--only``.
+
+They take part in the cloud as all others do; a model may know their class or not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pinvgcn.errors import DataError, LabelError, ParameterError
+from pinvgcn.group import ALONE, Group, together
+from pinvgcn.io import ScanSource
+from pinvgcn.scans.columns import plain_name
+from pinvgcn.scans.label_file import LABELS
+from pinvgcn.scans.labels import (
+    CLASSIFICATION,
+    LAS,
+    MOST,
+    as_number,
+    has_noise,
+    name_of,
+    noise_in,
+    plain_class,
+    too_many,
+)
+from pinvgcn.scans.requests import PredictRequest, SegmentRequest
+from pinvgcn.scans.survey import PIECE
+
+FREE, FOREIGN = (
+    -1,
+    -2,
+)  # codes of a point that is not protected, and of one whose class the model does not know
+ONLY, KEEP = "--only", "--keep"
+SHOWN = 8  # classes in a sentence
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Which classes of the field that holds them are protected."""
+
+    option: str  # ONLY or KEEP
+    words: tuple[str, ...]  # as they were typed; no text means a gap
+    field: str
+
+    @classmethod
+    def of(
+        cls, request: SegmentRequest | PredictRequest, source: ScanSource, target: str
+    ) -> Protection | None:
+        """What is asked for, if anything is; ``target`` is the field that the class goes to."""
+        check_options(request)
+        words = request.keep if request.only is None else request.only
+        if words is None:
+            return None
+        option = KEEP if request.only is None else ONLY
+        field = class_field(source, target, getattr(request, "labels", None))
+        if field is None:
+            raise DataError(
+                f"{option} needs the classes of the file, and {source.path} has no column that holds them: "
+                f"name it with --field. Its fields: {', '.join(source.fields) or 'none besides x, y, z'}."
+            )
+        rule = cls(option, words, field)
+        rule.check(source)
+        return rule
+
+    def check(self, source: ScanSource) -> None:
+        """That a file has the field, and that the words can be values of it."""
+        if source.fields[source.known_field(self.field)].kind not in "biuf":
+            return
+        for word in self.words:
+            if word and as_number(word) is None:
+                raise LabelError(
+                    f"{self.option} must name classes as {self.field!r} of {source.path} holds them: "
+                    f"numbers. Got {word!r} instead."
+                )
+
+    def named(self, value: Any) -> list[str]:
+        """The words that mean a class; None is a gap."""
+        if value is None:
+            return [word for word in self.words if not word]
+        if isinstance(value, str):
+            return [word for word in self.words if word == value.strip()]
+        return [word for word in self.words if as_number(word) == value]
+
+    def keeps(self, value: Any) -> bool:
+        """Whether points of a class keep it."""
+        return bool(self.named(value)) == (self.option == KEEP)
+
+    @property
+    def said(self) -> str:
+        """As it was typed."""
+        return f"{self.option} {','.join(self.words)}"
+
+
+def check_options(request: SegmentRequest | PredictRequest) -> None:
+    """That one of the two is given at most."""
+    if request.only is not None and request.keep is not None:
+        raise ParameterError(
+            "--only and --keep must not stand together: --only alone keeps the classes of all other points. "
+            f"Got --only {','.join(request.only)} and --keep {','.join(request.keep)}; leave one out."
+        )
+
+
+def class_field(source: ScanSource, target: str, labels: str | None) -> str | None:
+    """The field that holds a file's classes: the ``target`` that is written, if the file has it; else
+    ``classification`` of LAS, the field of the labels, or a column with the name of one."""
+    if target in source.fields:
+        return target
+    if source.format in LAS:
+        return CLASSIFICATION
+    if labels in source.fields:
+        return labels
+    names = {plain_name(field): field for field in reversed(source.fields)}
+    return next((names[name] for name in reversed(LABELS) if name in names), None)
+
+
+@dataclass(frozen=True)
+class Protected:
+    """How many points keep which class, in all files."""
+
+    rule: Protection
+    counts: list[tuple[Any, int]]  # classes in ascending order, None for gaps
+    absent: tuple[str, ...]  # words that no point has
+
+    @property
+    def points(self) -> int:
+        """Of all classes."""
+        return sum(count for _, count in self.counts)
+
+    @property
+    def classes(self) -> list[Any]:
+        """That are kept, but for gaps."""
+        return [value for value, _ in self.counts if value is not None]
+
+    @property
+    def gaps(self) -> bool:
+        """Whether points without a class are protected."""
+        return any(value is None for value, _ in self.counts)
+
+    def line(self, *, asprs: bool) -> str:
+        """For people."""
+        listed = [f"{count:,} of {_name(value, asprs)}" for value, count in self.counts[:SHOWN]]
+        more = f", and {len(self.counts) - SHOWN} more classes" if len(self.counts) > SHOWN else ""
+        what = f": {', '.join(listed)}{more}" if listed else ""
+        keep = "point keeps its class" if self.points == 1 else "points keep their class"
+        return f"{self.points:,} {keep} in {self.rule.field!r} ({self.rule.said}){what}"
+
+    def planned(self, *, asprs: bool) -> str:
+        """For a dry run, which has no notes."""
+        return "; ".join([self.line(asprs=asprs), *self.notes()])
+
+    def notes(self) -> list[str]:
+        """What may be a mistake."""
+        if not self.absent:
+            return []
+        words = " or ".join(word or "a gap" for word in self.absent)
+        return [f"no point has class {words} in {self.rule.field!r}, which {self.rule.option} names"]
+
+    def as_dict(self, *, asprs: bool) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "points": self.points,
+            "field": self.rule.field,
+            self.rule.option.removeprefix("--"): list(self.rule.words),
+            "classes": [
+                {"class": value, "name": _name(value, asprs), "points": count} for value, count in self.counts
+            ],
+            "absent": list(self.absent),
+        }
+
+    def noted(self) -> dict[str, Any]:
+        """For a job that is started again."""
+        rule = self.rule
+        return {
+            "rule": [rule.option, list(rule.words), rule.field],
+            "counts": self.counts,
+            "absent": list(self.absent),
+        }
+
+    @classmethod
+    def from_note(cls, said: dict[str, Any]) -> Protected:
+        """What ``noted`` gave."""
+        option, words, field = said["rule"]
+        counts = [(value, count) for value, count in said["counts"]]
+        return cls(Protection(option, tuple(words), field), counts, tuple(said["absent"]))
+
+
+def protect(
+    rule: Protection,
+    sources: Mapping[int, ScanSource],
+    given: Mapping[int, np.ndarray] | None,
+    classes: list[Any],
+    *,
+    of: str,
+    group: Group = ALONE,
+) -> tuple[dict[int, np.ndarray], Protected]:
+    """Read the classes of this rank's files: for each point the code of the class that it keeps, FOREIGN or
+    FREE (n,); and the totals over all ranks.
+
+    Points with another label of their own, in ``given`` (n,) codes, are free: the label is newer.
+    """
+    reader = _ClassReader(rule, classes)
+    with together(group):
+        codes = {
+            at: reader.read(source, None if given is None else given[at]) for at, source in sources.items()
+        }
+    seen, kept, free = Counter[Any](), Counter[Any](), 0
+    for one, other, count in group.values(
+        (list(reader.seen.items()), list(reader.kept.items()), reader.free)
+    ):
+        seen.update(dict(one))
+        kept.update(dict(other))
+        free += count
+    met = {word for value in seen for word in rule.named(value)}
+    absent = tuple(dict.fromkeys(word for word in rule.words if word not in met))
+    if not met:
+        there = ", ".join(str(value) for value in sorted(seen, key=_order)[:SHOWN] if value is not None)
+        raise LabelError(
+            f"{rule.option} must name classes that points of {of} have in {rule.field!r}: "
+            f"{there}{', …' if len(seen) > SHOWN else ''}. Got {','.join(rule.words)} instead."
+        )
+    if not free:
+        others = "; labelled points keep their label, unless --relabel is given" if given is not None else ""
+        raise LabelError(f"{rule.said} leaves no point of {of} to be classified{others}.")
+    return codes, Protected(rule, [(value, kept[value]) for value in sorted(kept, key=_order)], absent)
+
+
+class _ClassReader:
+    """Reads the class columns of files and counts."""
+
+    def __init__(self, rule: Protection, classes: list[Any]) -> None:
+        self.rule = rule
+        self.code = {str(value): code for code, value in enumerate(classes)}
+        self.seen: Counter[Any] = Counter()  # points of each class
+        self.kept: Counter[Any] = Counter()  # those that are protected
+        self.free = 0  # points that get a class from the model
+
+    def read(self, source: ScanSource, given: np.ndarray | None) -> np.ndarray:
+        self.rule.check(source)
+        name, noisy = self.rule.field, has_noise(source)
+        codes = np.full(source.count, FREE, dtype=np.int16)
+        for piece in source.chunks(PIECE, fields={name, *([CLASSIFICATION] if noisy else [])}):
+            rows = slice(piece.start, piece.start + len(piece))
+            values, which = distinct(piece.fields[name], f"{source.path}: {name!r}")
+            own = np.array([self._code(value) for value in values], dtype=np.int16)[which]
+            asked = ~noise_in(piece) if noisy else np.ones(len(piece), dtype=bool)
+            own[~asked] = FREE  # noise keeps its class whatever is asked for
+            if given is not None:
+                labelled = given[rows] >= 0
+                own[labelled & (given[rows] != own)] = FREE
+                asked &= ~labelled
+            codes[rows] = own
+            self._count(values, which, own, asked, f"{source.path}: {name!r}")
+        return codes
+
+    def _code(self, value: Any) -> int:
+        if not self.rule.keeps(value):
+            return FREE
+        return FOREIGN if value is None else self.code.get(str(value), FOREIGN)
+
+    def _count(
+        self, values: list[Any], which: np.ndarray, own: np.ndarray, asked: np.ndarray, name: str
+    ) -> None:
+        every = np.bincount(which, minlength=len(values))
+        kept = np.bincount(which[own != FREE], minlength=len(values))
+        for value, count, stay in zip(values, every.tolist(), kept.tolist(), strict=True):
+            if count:
+                self.seen[value] += count
+            if stay:
+                self.kept[value] += stay
+        if len(self.seen) > MOST:
+            raise too_many(name, values[-1])
+        self.free += int((asked & (own == FREE)).sum())
+
+
+def distinct(values: np.ndarray, name: str) -> tuple[list[Any], np.ndarray]:
+    """The classes in a column, None for gaps, and which of them each point has (k,)."""
+    codes, found = pd.factorize(values)  # -1 for what is missing
+    plain = [plain_class(value, name) for value in np.asarray(found).tolist()]
+    plain = [None if isinstance(value, str) and not value.strip() else value for value in plain]
+    return [*plain, None], np.where(codes < 0, len(plain), codes)
+
+
+def _order(value: Any) -> tuple[str, Any]:
+    return ("", 0) if value is None else (type(value).__name__, value)
+
+
+def _name(value: Any, asprs: bool) -> str:
+    return "no class" if value is None else name_of(value, asprs=asprs)

@@ -1,0 +1,188 @@
+"""A model's file in which one array has another shape is refused when it is loaded, in one line."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinvgcn import GaussianGraph, PinvGCNClassifier, SparseGraph, Spectrum
+from pinvgcn.datasets import generate_street, random_split
+from pinvgcn.errors import ModelFileError
+from pinvgcn.fitting.model_file import narrowed
+from pinvgcn.group import ALONE
+from pinvgcn.io.tensors import load_tensors, save_tensors
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(60, 3)) * [1.0, 2.0, 3.0]
+SIDE = np.arange(60) % 2
+TABLE = pd.DataFrame({"a": np.arange(60) % 3, "b": np.arange(60) % 5, "c": list("xyz") * 20})
+QUICK = {"epochs": 3, "rank": 5}
+
+
+def scan() -> PinvGCNClassifier:
+    """With everything that a model can have but walks."""
+    street = generate_street(2_000, random_state=0)
+    y = random_split(street.y, per_class=5, random_state=0)
+    model = PinvGCNClassifier(**QUICK, members=2, trees=2)
+    return model.fit(street.X, y, features=RNG.normal(size=(2_000, 1)))
+
+
+CASES = {
+    "scan": scan,
+    "exact": lambda: PinvGCNClassifier(**QUICK, sigma=2.0).fit(POINTS, SIDE),
+    "cutoff": lambda: PinvGCNClassifier(**QUICK, sigma=2.0, solver="cutoff").fit(POINTS, SIDE),
+    "fourier": lambda: PinvGCNClassifier(**QUICK, sigma=6.0, solver="fourier").fit(POINTS, SIDE),
+    "deep": lambda: PinvGCNClassifier(**QUICK, hidden=(4, 3), filters="no-high-pass").fit(POINTS, SIDE),
+    "table": lambda: PinvGCNClassifier("categorical", epochs=3, members=2).fit(TABLE, SIDE),
+    "table-features": lambda: PinvGCNClassifier("categorical", epochs=3, members=2).fit(
+        TABLE, SIDE, features=POINTS
+    ),
+    "graph": lambda: PinvGCNClassifier(SparseGraph(sp.csr_array(np.ones((60, 60)))), **QUICK).fit(
+        POINTS, SIDE
+    ),
+}
+
+
+@functools.cache
+def saved(name: str):
+    """Description and arrays of a model's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        CASES[name]().save(path)
+        return load_tensors(path, "model")
+
+
+def others(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Shapes that differ from this one: a place more or less on each axis, an axis more or less, none."""
+    found = [(), (*shape, 1), (1, *shape), (int(np.prod(shape)),), shape[::-1], (0, *shape[1:])]
+    for axis, size in enumerate(shape):
+        for changed in (size - 1, size + 1, 2 * size, 1):
+            found.append((*shape[:axis], changed, *shape[axis + 1 :]))
+    return [other for other in dict.fromkeys(found) if other != shape and min(other, default=0) >= 0]
+
+
+def refused(kind: str, loader, description, arrays, name: str, shape: tuple[int, ...]) -> str:
+    changed = {**arrays, name: np.resize(arrays[name], shape)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m"
+        plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+        save_tensors(path, kind, plain, changed)
+        with pytest.raises(ModelFileError) as caught:
+            loader(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_array_that_is_another_size_is_refused(case):
+    """All of them, with one other shape each."""
+    description, arrays = saved(case)
+    for name, array in arrays.items():
+        longer = (array.shape[0] + 1, *array.shape[1:])
+        shape = (*array.shape, 1) if name == "loss_curve" else longer  # as long as there were epochs
+        line = refused("model", PinvGCNClassifier.load, description, arrays, name, shape)
+        assert "\n" not in line
+
+
+@given(st.data())
+def test_every_array_of_another_shape_is_refused(data):
+    case = data.draw(st.sampled_from(sorted(CASES)))
+    description, arrays = saved(case)
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    shapes = others(arrays[name].shape)
+    if name == "loss_curve":
+        shapes = [shape for shape in shapes if len(shape) != 1]
+    shape = data.draw(st.sampled_from(shapes))
+    line = refused("model", PinvGCNClassifier.load, description, arrays, name, shape)
+    assert "\n" not in line
+
+
+def test_so_are_those_of_a_spectrum(tmp_path):
+    GaussianGraph(POINTS, 2.0, loops=1.0).spectrum(5).save(tmp_path / "spectrum")
+    description, arrays = load_tensors(tmp_path / "spectrum", "spectrum")
+    for name, array in arrays.items():
+        for shape in others(array.shape):
+            if not name.endswith("kernel_sources") or shape[:1] != array.shape[:1]:
+                refused("spectrum", Spectrum.load, description, arrays, name, shape)
+
+
+def test_the_line_says_which_array_it_is():
+    description, arrays = saved("exact")
+    line = refused("model", PinvGCNClassifier.load, description, arrays, "shift", (2,))
+    assert "its array 'shift' must have the shape (3,). Got (2,) instead; save the model again." in line
+
+
+def test_codes_that_name_no_class_are_refused(tmp_path):
+    description, arrays = saved("table")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    save_tensors(tmp_path / "m", "model", plain, {**arrays, "sets.codes": arrays["sets.codes"] + 2})
+    with pytest.raises(ModelFileError, match=r"'sets\.codes' names what is not there"):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("levels", 4), ("levels", 6), ("levels", 20), ("levels", 0), ("cell", None), ("cell", 0.3),
+        ("neighbours", "a"), ("neighbours", -1), ("neighbours", True),
+    ],
+)  # fmt: skip
+def test_numbers_of_a_scan_that_do_not_fit_are_refused(name, value, tmp_path):
+    """Compiled loops do not look where they write."""
+    description, arrays = saved("scan")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    if name == "neighbours":
+        plain["neighbours"] = value
+    else:
+        nodes = {key: entry for key, entry in plain["nodes"].items() if key != name or value is not None}
+        plain["nodes"] = {**nodes, **({} if value is None else {name: value})}
+    save_tensors(tmp_path / "m", "model", plain, arrays)
+    with pytest.raises(ModelFileError):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+CHANGES = {
+    "a fraction": lambda array: array + 0.5,
+    "not a number": lambda array: np.full(array.shape, np.nan),
+    "negative": lambda array: -1 - np.abs(array.astype(np.int64)),
+    "complex": lambda array: array * 1j,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["shapes.first", "around.counts", "around.sums", "sets.sums", "ranks.knots"])
+def test_sums_that_cannot_be_are_refused(name, change, tmp_path):
+    description, arrays = saved("scan")
+    if name == "ranks.knots" and change in ("a fraction", "negative"):
+        pytest.skip("knots may be any rising numbers")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    save_tensors(tmp_path / "m", "model", plain, {**arrays, name: CHANGES[change](arrays[name])})
+    with pytest.raises(ModelFileError):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+def test_sets_without_their_sums_are_refused(tmp_path):
+    description, arrays = saved("scan")
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    save_tensors(tmp_path / "m", "model", plain, {k: a for k, a in arrays.items() if k != "sets.sums"})
+    with pytest.raises(ModelFileError, match=r"'sets\.sums' cannot be sums over cells"):
+        PinvGCNClassifier.load(tmp_path / "m")
+
+
+def test_whole_numbers_stay_exact_and_narrow():
+    for values, dtype in (
+        ([0, 200], np.uint8), ([-5, 100], np.int8), ([-5, 200], np.int16), ([0, 2**31], np.uint32),
+        ([-5, 2**60 + 1], np.int64), ([-(2**40), 3], np.int64),
+    ):  # fmt: skip
+        array = np.array(values, dtype=np.int64)
+        found = narrowed({"shapes.first": array, "other": array}, ALONE)
+        assert found["shapes.first"].dtype == dtype
+        np.testing.assert_array_equal(found["shapes.first"], array)
+        assert found["other"].dtype == np.int64

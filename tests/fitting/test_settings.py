@@ -1,0 +1,70 @@
+"""Settings: checked when they are made, resolved once for the kind of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pinvgcn import Hypergraph, PinvGCNClassifier
+from pinvgcn.errors import ParameterError
+from pinvgcn.fitting.fit import nodes_for
+from pinvgcn.fitting.settings import FitSettings
+
+POINTS = np.random.default_rng(0).normal(size=(2_000, 3))
+TABLE = pd.DataFrame({"a": list("xyxyxx"), "b": list("uuvvuv")})
+ROWS = {
+    "scan": ("gaussian", POINTS),
+    "points": ("gaussian", POINTS[:50]),
+    "table": ("categorical", TABLE),
+    "given": (Hypergraph.from_table(TABLE), None),
+}
+
+
+def settings(graph, **given) -> FitSettings:
+    return FitSettings.of(PinvGCNClassifier(graph, **given).get_params(deep=False))
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "trees", "epochs", "decay", "sample", "neighbours", "like_rows", "priors"),
+    [
+        ("scan", 5, 40, 300, 0.0005, 2_048, 10, None, "estimated"),
+        ("points", 1, 0, 500, 0.0005, "auto", None, None, None),
+        ("table", 5, 0, 200, 0.01, "auto", None, 5, None),
+        ("given", 1, 0, 500, 0.0005, "auto", None, None, None),
+    ],
+)
+def test_automatic_settings_of_each_kind(
+    kind, members, trees, epochs, decay, sample, neighbours, like_rows, priors
+):
+    graph, X = ROWS[kind]
+    found = settings(graph)
+    resolved = found.resolved(nodes_for(found, X))
+    training = resolved.network.training
+    assert (resolved.members, resolved.trees, training.epochs) == (members, trees, epochs)
+    assert (training.weight_decay, training.nodes_per_epoch) == (decay, sample)
+    assert (resolved.neighbours, resolved.like_rows, resolved.priors) == (neighbours, like_rows, priors)
+    assert (resolved.averaging_cell is None) == (neighbours is None)
+
+
+@pytest.mark.parametrize("kind", ["scan", "table"])
+def test_what_is_given_stays(kind):
+    graph, X = ROWS[kind]
+    given = {"members": 2, "trees": 3, "epochs": 7, "weight_decay": 0.1, "nodes_per_epoch": 9, "priors": None}
+    found = settings(graph, neighbours=4, **given)
+    resolved = found.resolved(nodes_for(found, X))
+    training = resolved.network.training
+    assert (resolved.members, resolved.trees, resolved.priors) == (2, 3, None)
+    assert (training.epochs, training.weight_decay, training.nodes_per_epoch) == (7, 0.1, 9)
+    assert (resolved.neighbours, resolved.like_rows) == ((4, None) if kind == "scan" else (None, 4))
+
+
+def test_they_are_values():
+    found = settings("gaussian")
+    with pytest.raises(FrozenInstanceError):
+        found.rank = 3
+    assert replace(found, rank=3).rank == 3
+    with pytest.raises(ParameterError, match="rank must be"):  # a changed copy is checked as well
+        replace(found, rank=0)
