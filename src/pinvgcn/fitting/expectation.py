@@ -1,0 +1,53 @@
+"""How well a model is expected to do: from held-out labels, and from its own confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.fitting.estimate import AccuracyEstimate
+
+WIDTH = 1.645  # standard errors on each side, for 90 %
+FLOOR = 0.005  # no interval is narrower than this on each side
+DOUBT = 0.5  # of a label, right and wrong, added to each class: none is known to be always right
+AGREE = 0.15  # confidence and held-out labels that differ by more contradict each other
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How often held-out labels of each class were right, and from how many places they come."""
+
+    recalls: np.ndarray  # (classes,)
+    places: np.ndarray  # (classes,)
+
+    @classmethod
+    def of(cls, right: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOut:
+        """From labels with class ``codes`` (t,), and in how many ``places`` (classes,) they lie."""
+        classes = len(places)
+        counts, hits = np.bincount(codes, minlength=classes), np.bincount(codes, right, minlength=classes)
+        return cls((hits + DOUBT) / (counts + 2 * DOUBT), places)
+
+    def expected(self, shares: np.ndarray, confidence: float, *, basis: str) -> AccuracyEstimate:
+        """For points of which the ``shares`` (classes,) have each class, and the mean ``confidence``.
+
+        The mean of two: Σ_c π_c r_c by held-out labels, and the confidence. The variance is that of the
+        recalls, with one draw a place, and a quarter of the squared difference of the two.
+        """
+        held = float(shares @ self.recalls)
+        accuracy = (held + confidence) / 2
+        spread = self.recalls * (1 - self.recalls) / np.maximum(self.places, 1)
+        error = np.sqrt(float(shares**2 @ spread) / 4 + (held - confidence) ** 2 / 4)
+        half = max(WIDTH * error, FLOOR)
+        return AccuracyEstimate(accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half), basis=basis)
+
+
+def no_estimate(classes: np.ndarray, single: Sequence[int], *, basis: str) -> AccuracyEstimate:
+    """Where classes have their labels in one place each."""
+    names = ", ".join(str(classes[code]) for code in single)
+    return AccuracyEstimate(
+        None, None, None, basis=basis,
+        reason=f"all labels of {names} lie in one place, so that nothing tells what else looks like it",
+        advice=f"label {names} in two more places, far from the first",
+    )  # fmt: skip
