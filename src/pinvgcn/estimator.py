@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pinvgcn.checks import as_sample_weight, read_labels
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
+from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.fit import labels_for, learn, nodes_for
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
 from pinvgcn.fitting.model_file import BY_NODE, SavedModel, narrowed
@@ -127,6 +128,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         The trained network, the first of several.
     loss_curve_, n_iter_ : list of float, int
         The loss of each of its epochs, and how many there were.
+    accuracy_estimate_ : AccuracyEstimate or None
+        Of a scan: which share of the unlabelled points is expected to be classified correctly, with a 90 %
+        interval; or why that cannot be told.
     timings_ : dict
         Seconds for "graph", "spectrum" and "training".
     about_ : dict or None
@@ -333,6 +337,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.loss_curve_ = fitted.networks.members[0].losses
         self.n_iter_ = len(self.loss_curve_)
         self.timings_ = fitted.seconds
+        self.accuracy_estimate_ = fitted.estimate
         self.about_ = None
         self.transduction_ = fitted.classes[fitted.transduction]
         if fitted.transduction_proba is not None:
@@ -343,23 +348,25 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             self.sigma_ = fitted.sigma
         return self
 
-    def predict_proba(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
+    def predict_proba(self, X: Any, *, features: Any = None, among: str = "auto") -> np.ndarray:
         """Probabilities of the classes at any rows, seen or not: (m, classes).
 
         What surrounds a point, for local shapes and averages, is taken ``among`` the points of "training", or
-        among their "own": the points of X, which are then a whole cloud.
+        among their "own": the points of X, which are then a whole cloud. "auto" takes the cloud in which the
+        points lie closer together: that of training for some points of it, their own for another scan.
+        Points of a scan that lie outside the training cloud are classified by their shapes alone.
         """
         rows = self._placed(X, features, among)
         return self.fitted_.probabilities(rows)
 
-    def predict(self, X: Any, *, features: Any = None, among: str = "training") -> np.ndarray:
+    def predict(self, X: Any, *, features: Any = None, among: str = "auto") -> np.ndarray:
         """The most probable class at any rows, seen or not: (m,); see ``predict_proba``."""
         rows = self._placed(X, features, among)
         P = self.fitted_.probabilities(rows)
         return self.classes_[P.argmax(axis=1)]
 
     def predict_set(
-        self, X: Any, *, coverage: float = 0.9, features: Any = None, among: str = "training"
+        self, X: Any, *, coverage: float = 0.9, features: Any = None, among: str = "auto"
     ) -> np.ndarray:
         """Which of the classes any rows, seen or not, may belong to: a mask (m, classes) over ``classes_``.
 
@@ -378,8 +385,20 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         return self.fitted_.transduction_sets(coverage=coverage)
 
+    def estimate_accuracy(
+        self, X: Any, *, features: Any = None, among: str = "auto"
+    ) -> AccuracyEstimate | None:
+        """Which share of the rows of X is expected to be classified correctly.
+
+        Of points of the training cloud it is ``accuracy_estimate_``. Of another scan it is estimated from
+        blocks of labels that were held out, or from whole scans if ``groups`` were given to ``fit``, and from
+        the confidence there. None where the model cannot tell: not a scan, or no labels held out.
+        """
+        rows = self._placed(X, features, among)
+        return self.fitted_.expected(self.fitted_.probabilities(rows), elsewhere=rows.elsewhere)
+
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "training"
+        self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "auto"
     ) -> float:
         """The share of rows classified rightly, of those whose class is known: not -1, None or NaN."""
         predicted = self.predict(X, features=features, among=among)

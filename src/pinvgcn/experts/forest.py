@@ -37,16 +37,33 @@ class Forest:
     shares: np.ndarray  # (rows, c) float64
 
     @classmethod
-    def grown(cls, X: Any, labels: LabelledRows, nodes: np.ndarray, *, count: int, seed: int) -> Forest:
-        """By scikit-learn, on the rows ``nodes`` of X (n, N₀), dense or sparse, which have these labels."""
-        forest = ExtraTreesClassifier(count, random_state=seed)
-        forest.fit(X[nodes], labels.codes, sample_weight=labels.weights)
+    def grown(
+        cls,
+        X: Any,
+        labels: LabelledRows,
+        nodes: np.ndarray,
+        *,
+        count: int,
+        seed: int,
+        columns: np.ndarray | None = None,
+        leaf_size: int = 1,
+    ) -> Forest:
+        """By scikit-learn, on the rows ``nodes`` of X (n, N₀), dense or sparse, which have these labels.
+
+        Of X only the ``columns`` are looked at, all by default. A leaf has ``leaf_size`` labels or more.
+        """
+        forest = ExtraTreesClassifier(count, min_samples_leaf=leaf_size, random_state=seed)
+        some = X[nodes] if columns is None else X[nodes][:, columns]
+        forest.fit(some, labels.codes, sample_weight=labels.weights)
         trees = [tree.tree_ for tree in forest.estimators_]
         sizes = [tree.node_count for tree in trees]
         roots = np.cumsum([0, *sizes[:-1]])
         right = np.concatenate([tree.children_right for tree in trees])  # the left child is the next node
         leaf = right < 0
-        feature = np.where(leaf, LEAF, np.concatenate([tree.feature for tree in trees]))
+        feature = np.concatenate([tree.feature for tree in trees])
+        if columns is not None:
+            feature = columns[feature]
+        feature = np.where(leaf, LEAF, feature)
         threshold = np.where(leaf, 0.0, np.concatenate([tree.threshold for tree in trees]))
         votes = np.concatenate([tree.value[:, 0] for tree in trees])[leaf]
         shares, rows = _distinct(votes / votes.sum(axis=1, keepdims=True))
@@ -132,9 +149,10 @@ class Forest:
 
 @dataclass(frozen=True)
 class Forests:
-    """The trees of all members."""
+    """The trees of all members, under the name of the expert."""
 
     members: Sequence[Forest]
+    name: str = "trees"
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
         """log p of each member: (m, classes)."""
@@ -144,18 +162,20 @@ class Forests:
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of a file."""
         return {
-            f"{of_member(number)}trees.{name}": array
+            f"{of_member(number)}{self.name}.{name}": array
             for number, forest in enumerate(self.members)
             for name, array in forest.state().items()
         }
 
     @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], n_features: int, *, members: int) -> Forests | None:
-        """From what ``state`` gave; None if a file has no trees."""
-        grown = [arrays_after(f"{of_member(number)}trees.", arrays) for number in range(members)]
+    def from_state(
+        cls, arrays: dict[str, np.ndarray], n_features: int, *, members: int, name: str = "trees"
+    ) -> Forests | None:
+        """From what ``state`` gave; None if a file has no trees of this name."""
+        grown = [arrays_after(f"{of_member(number)}{name}.", arrays) for number in range(members)]
         if not any(grown):
             return None
-        return cls([Forest.from_state(some, n_features) for some in grown])
+        return cls([Forest.from_state(some, n_features) for some in grown], name)
 
 
 def _distinct(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,19 +17,19 @@ class Seen(NamedTuple):
 
     inputs: Any  # (m, N₀)
     basis: Basis  # (m, k + r)
-    values: Any = None  # (m, N₀), the inputs without normal scores: what trees see
+    values: Any = None  # (m, v), what trees see: of scans, shapes without the place
     near: Near | None = None  # (m, a), the anchors where a walk begins
+    trust: np.ndarray | None = None  # (m,) from 0 to 1, how far the place of a row counts; None for fully
 
     def at(self, rows: np.ndarray) -> Seen:
         """Of some of the rows."""
-        X, V, values, near = self
-        return Seen(
-            X[rows], V[rows], None if values is None else values[rows], None if near is None else near[rows]
-        )
+        X, V, *others = self
+        return Seen(X[rows], V[rows], *(None if some is None else some[rows] for some in others))
 
     def of_all(self, group: Group) -> Seen:
         """Of the rows of all processes, each of which has a few."""
-        X, V, values, near = self
+        X, V, values, near, trust = self
         values = None if values is None else rows_of_all(values, group)
         near = None if near is None else near.of_all(group)
-        return Seen(rows_of_all(X, group), V.of_all(group), values, near)
+        trust = None if trust is None else group.rows(trust)
+        return Seen(rows_of_all(X, group), V.of_all(group), values, near, trust)

@@ -36,6 +36,7 @@ def local_geometry(
         verticality_s     1 − (e₃)_z²      sin² of the tilt of the normal: 0 on the ground, 1 on walls
         steepness_s       (e₁)_z²          sin² of the slope of the main direction: 1 along a post
         extent_s          √λ₁/s            how far what is there reaches
+        thickness_s       √λ₃/s            how thick it is: small on a roof, large in a tree
         lift_s            z − mean z
         above_lowest_s    z − min z
         below_highest_s   max z − z
@@ -44,6 +45,9 @@ def local_geometry(
 
         ground_s          z − min z
         top_s             max z − z
+
+    The first ten are given once more for three sizes that follow the density of points (``near0``, ``near1``,
+    ``near2``): s is the smallest at which a point has four points in its blend, and the next two.
 
     ``cell`` is the smallest s, a power of two in the unit of the points. "auto" takes half of the size at
     which the median point has eight points around it (`pinvgcn.features.cell_size`). A model keeps the cells

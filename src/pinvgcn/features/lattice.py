@@ -22,10 +22,12 @@ LEVELS = 5  # of cells, each twice as large as the one before
 BITS = 20  # of a position within the coarsest cell: sums of squares over 2²⁴ points then fit in 63
 PLANS = (1, 3)  # levels at which whole columns of cells are looked at, too
 NAMES = (
-    "linearity", "planarity", "scattering", "verticality", "steepness", "extent", "lift", "above_lowest",
-    "below_highest",
+    "linearity", "planarity", "scattering", "verticality", "steepness", "extent", "thickness", "lift",
+    "above_lowest", "below_highest",
 )  # fmt: skip
 PLAN_NAMES = ("ground", "top")
+ADAPTED = 3  # levels that follow the density of points, beside those of one size everywhere
+FINE = 3  # levels of one size that say what is close to a point
 FARTHEST = 2**52  # units: whole numbers that double precision holds
 LARGEST = 2.0**60  # a cell whose features, in single precision, are finite; the smallest is one over it
 
@@ -69,11 +71,25 @@ class Lattice:
 
     @property
     def names(self) -> list[str]:
-        """Of the features that shapes have: a feature and a cell, such as ``"planarity_0.5"``."""
+        """Of the features that shapes have: a feature and a cell, such as ``"planarity_0.5"``; of the levels
+        that follow the density, a feature and a number, such as ``"planarity_near1"``."""
         sizes = [f"{self.cell * 2**level:g}" for level in range(self.levels)]
-        return [f"{name}_{size}" for size in sizes for name in NAMES] + [
-            f"{name}_{sizes[level]}" for level in self.plans for name in PLAN_NAMES
-        ]
+        near = [f"near{number}" for number in range(ADAPTED)]
+        plans = [f"{name}_{sizes[level]}" for level in self.plans for name in PLAN_NAMES]
+        fixed, adapted = ([f"{name}_{size}" for size in some for name in NAMES] for some in (sizes, near))
+        return [*fixed, *plans, *adapted]
+
+    @property
+    def fixed(self) -> int:
+        """How many of the features are measured by cells of one size everywhere: the first ones."""
+        return len(NAMES) * self.levels + len(PLAN_NAMES) * len(self.plans)
+
+    @property
+    def fine(self) -> np.ndarray:
+        """Places of the features that say what is close to a point: those of the finest three sizes of cells,
+        and those that follow the density."""
+        adapted = np.arange(self.fixed, len(self.names))
+        return np.concatenate([np.arange(len(NAMES) * min(FINE, self.levels)), adapted])
 
     def positions(self, points: Any, name: str = "points") -> np.ndarray:
         """Points (n, ≤ 3) as whole numbers of units: (n, 3) int64; missing coordinates are 0."""

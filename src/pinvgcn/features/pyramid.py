@@ -18,6 +18,7 @@ import numpy as np
 from pinvgcn.compiled import compiled, inlined
 from pinvgcn.errors import DataError
 from pinvgcn.features.lattice import (
+    ADAPTED,
     NAMES,
     PLAN_NAMES,
     Lattice,
@@ -29,6 +30,7 @@ from pinvgcn.features.lattice import (
 )
 from pinvgcn.parallel import ranges, share_out
 
+ENOUGH = 4.0  # points in the blend of the first level that follows the density
 MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits
 CHUNK = 2_048  # points that a thread takes at a time
 
@@ -146,11 +148,13 @@ class Pyramid:
 
         def fill(some: slice) -> None:
             rows = order[some]
-            for level, cells in enumerate(levels):
+            first = np.full(len(rows), len(levels) - 1)
+            for level, cells in reversed(list(enumerate(levels))):
                 _shapes(
                     positions, rows, lattice.bits + level, lattice.unit, cells.table, cells.keys, cells.sums,
-                    cells.low, cells.high, out, len(NAMES) * level,
+                    cells.low, cells.high, out, len(NAMES) * level, first, level,
                 )  # fmt: skip
+            _adapt(rows, first, len(levels), out, lattice.fixed)
             for number, (level, cells) in enumerate(zip(lattice.plans, plans, strict=True)):
                 _heights(
                     positions, rows, lattice.bits + level, lattice.unit, cells.table, cells.keys, cells.low,
@@ -161,6 +165,14 @@ class Pyramid:
         for part, _ in zip(parts, share_out(fill, parts), strict=True):
             heard(part.stop)
         return out
+
+    def crowd(self, points: Any) -> float:
+        """How many points share the cell of a point, of the second finest size, in the mean over these."""
+        level = min(1, self.lattice.levels - 1)
+        cells, bits = self.levels[level], self.lattice.bits + level
+        return float(
+            _counts(self.lattice.positions(points), bits, cells.table, cells.keys, cells.sums).mean()
+        )
 
 
 def _columns(cells: CellSums) -> CellSums:
@@ -195,6 +207,17 @@ def _summed(positions, cell, count, bits):  # type: ignore[no-untyped-def]
         sums[j, 9] += z * z
         low[j], high[j] = min(low[j], positions[i, 2]), max(high[j], positions[i, 2])
     return sums, low, high
+
+
+@compiled
+def _counts(positions, bits, table, keys, sums):  # type: ignore[no-untyped-def]
+    """Points in the cell of each position."""
+    out = np.zeros(len(positions))
+    for i in range(len(positions)):
+        j = find(table, keys, positions[i, 0] >> bits, positions[i, 1] >> bits, positions[i, 2] >> bits)
+        if j >= 0:
+            out[i] = sums[j, 0]
+    return out
 
 
 @compiled
@@ -279,8 +302,10 @@ def upright(a, b, d, first, second, third):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, column):  # type: ignore[no-untyped-def]
-    """The nine features of one level, at the positions of ``rows``, into ``out`` from ``column`` on.
+def _shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, column, dense, level):  # type: ignore[no-untyped-def]
+    """The ten features of one level, at the positions of ``rows``, into ``out`` from ``column`` on.
+
+    ``dense`` (m,) becomes ``level`` where the blend has enough points.
 
     Positions come in the order of a curve: the eight cells around a corner of the lattice are looked up once
     for all points of a cell that are nearest to that corner, and their sums are moved to the corner.
@@ -335,6 +360,8 @@ def _shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, colu
                 for m in range(10):
                     blend[m] += weight * cell[m]
         n = blend[0]
+        if n >= ENOUGH:
+            dense[k] = level
         first = second = third = 0.0
         z1 = z3 = 1 / 3
         lift = 0.0
@@ -356,9 +383,22 @@ def _shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, colu
         out[i, column + 3] = 1 - z3
         out[i, column + 4] = z1
         out[i, column + 5] = np.sqrt(first)
-        out[i, column + 6] = lift
-        out[i, column + 7] = max(z - lows[corner], 0) * unit
-        out[i, column + 8] = max(highs[corner] - z, 0) * unit
+        out[i, column + 6] = np.sqrt(third)
+        out[i, column + 7] = lift
+        out[i, column + 8] = max(z - lows[corner], 0) * unit
+        out[i, column + 9] = max(highs[corner] - z, 0) * unit
+
+
+@compiled
+def _adapt(rows, dense, levels, out, column):  # type: ignore[no-untyped-def]
+    """From ``column`` on, the features of each row's first ``dense`` level and of those after it."""
+    width = len(NAMES)
+    for k in range(len(rows)):
+        i = rows[k]
+        for number in range(ADAPTED):
+            start = width * min(dense[k] + number, levels - 1)
+            for m in range(width):
+                out[i, column + number * width + m] = out[i, start + m]
 
 
 @compiled

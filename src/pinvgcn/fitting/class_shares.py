@@ -42,6 +42,16 @@ def estimated_shares(
     return shares
 
 
+def stepped_factors(total: np.ndarray, trained: np.ndarray, power: float) -> np.ndarray:
+    """f = (π/τ)^g, with the mean probabilities π = ``total``/Σ total of rows and the shares τ of the labels.
+
+    One step of expectation maximisation, by a ``power`` g < 1. Where the model may be wrong about a class,
+    further steps would let that class grow or vanish.
+    """
+    factors: np.ndarray = (total / total.sum() / trained) ** power
+    return factors
+
+
 def corrected(P: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """P_ic f_c / Σ_c' P_ic' f_c' for factors f = π/τ: (n, c)."""
     Q = P * factors

@@ -38,6 +38,7 @@ class PredictionSets:
     members: np.ndarray  # (t,) j_t
     above: np.ndarray  # (n, classes), how many labels of the class have larger odds, at the rows of training
     around: Averages | None = None  # of the members' probabilities side by side, at this rank's points
+    right: np.ndarray | None = None  # (t,) whether member j_t gives label t its class; not kept in files
 
     @classmethod
     def of(
@@ -65,22 +66,34 @@ class PredictionSets:
         here = (rows >= 0) & (rows < each.shape[1])
         odds = np.zeros(len(rows))
         odds[here] = _odds(each)[members[here], rows[here], codes[here]]
+        right = np.zeros(len(rows))
+        right[here] = each[members[here], rows[here]].argmax(axis=1) == codes[here]
         plain = cls(
             group.sum(odds),  # each label is on one rank
             codes,
             members,
             np.empty((0, 0), dtype=np.int32),
             around,
+            group.sum(right) > 0,
         )
         return replace(plain, above=plain.count(each))
 
     def at(
-        self, scores: Sequence[np.ndarray], smoothing: Smoothing, points: np.ndarray | None, among: str
+        self,
+        scores: Sequence[np.ndarray],
+        smoothing: Smoothing,
+        points: np.ndarray | None,
+        among: str,
+        *,
+        elsewhere: bool = False,
     ) -> np.ndarray:
         """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
         flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
         if points is not None:
-            flat = smoothing.averaged(flat, points, self.around, among)
+            rounds = smoothing.rounds_at(elsewhere)
+            flat = smoothing.averaged(flat, points, self.around, among, rounds=rounds)
+            total = flat.sum(axis=0).reshape(len(scores), -1).sum(axis=0)
+            smoothing = smoothing.at(elsewhere, total, len(flat))
         return self.count(np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(scores), axis=1)]))
 
     def from_averages(self, flat: np.ndarray, smoothing: Smoothing) -> np.ndarray:

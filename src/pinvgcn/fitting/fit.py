@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,23 +16,51 @@ from pinvgcn.errors import TrainingError
 from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.expectation import HeldOut, no_estimate
 from pinvgcn.fitting.fitted_model import FittedModel
-from pinvgcn.fitting.folds import folds_of, hold_out
+from pinvgcn.fitting.folds import (
+    Folds,
+    block_folds,
+    group_folds,
+    hold_out,
+    matched_folds,
+    random_folds,
+    single_place,
+)
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import Nodes, nodes_of
-from pinvgcn.fitting.pool import NETWORK, TREES, WALK, Ensemble, Expert, weights_of
+from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_of
+from pinvgcn.fitting.pool import (
+    AWAY,
+    AWAY_DOUBT,
+    FINE_TREES,
+    GROUPED,
+    NETWORK,
+    PLACE_FREE,
+    TREES,
+    USUAL,
+    WALK,
+    WIDE_TREES,
+    Ensemble,
+    Expert,
+    weights_of,
+)
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.fitting.surroundings import LabelledPlaces
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
+from pinvgcn.pool import in_pool
 
+TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
+FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
+HERE = "labels held out as far from others as unlabelled points are, and the confidence of the model"
 
 
 def nodes_for(settings: FitSettings, X: Any, *, shapes: Any = None, group: Group = ALONE) -> Nodes:
@@ -66,25 +94,36 @@ def learn(
     seed: int,
     *,
     before: FittedModel | None = None,
+    scans: np.ndarray | None = None,
     threads: int | None = None,
     tell: Callable[[int, float], None] | None = None,
 ) -> FittedModel:
     """Train experts, sum networks over all nodes, and weigh opinions by held-out labels.
 
-    Networks begin with the weights of those ``before``. ``tell`` is called with each epoch and its loss.
+    Networks begin with the weights of those ``before``. ``scans`` (m,) are the numbers of the scans that the
+    labels lie in. ``tell`` is called with each epoch and its loss.
     """
     started = time.perf_counter()
     graph = prepared.nodes.graph
     assert graph is not None
     group, count = graph.group, settings.members
-    folds = folds_of(labels, count, seed)
+    scan = Scan.of(prepared.nodes, labels, count, seed) if settings.trees else None
+    chosen = random_folds(labels, count, seed) if scan is None else scan.folds
+    folds = chosen.parts
     seen = prepared.seen(values=settings.trees > 0)
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
     members = _train(
         settings, prepared, labels, folds, labelled, seed, before=before, threads=threads, tell=tell
     )
+    away = None
+    if scan is not None:
+        away = _away(settings, labels, labelled.values, scan, scans, seed)
+        seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        ensemble = _weighed(members, folds, prepared, labels, labelled)
+        usual = GROUPED if chosen.grouped else USUAL
+        ensemble = _weighed(members, folds, prepared, labels, labelled, usual)
+        if away is not None:
+            ensemble = replace(ensemble, away=away[0])
         each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
     bad = scores[~np.isfinite(scores)]
@@ -101,11 +140,26 @@ def learn(
         neighbours=settings.neighbours,
         cell=settings.averaging_cell,
         priors=settings.priors,
+        grouped=chosen.grouped,
+        away=scan is not None,
     )
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
     alone = [ensemble.alone * scores for scores in each]
     held = [held for _, held in folds]
+    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start)
+    estimate = None
+    if scan is not None and conformal is not None and conformal.right is not None:
+        free = np.ones(len(P), dtype=bool)
+        free[labels.within(graph.start, len(P)).rows] = False
+        total = group.sum(np.append(P[free].sum(axis=0), P[free].max(axis=1).sum()))
+        rows = max(float(total[:-1].sum()), 1.0)
+        known = HeldOut.of(conformal.right, conformal.codes, chosen.places)
+        estimate = (
+            no_estimate(labels.classes, scan.single, basis=HERE)
+            if scan.single
+            else known.expected(total[:-1] / rows, float(total[-1]) / rows, basis=HERE)
+        )
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -113,20 +167,51 @@ def learn(
         scaling=prepared.scaling,
         ensemble=ensemble,
         smoothing=smoothing,
-        conformal=PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start),
+        conformal=conformal,
         priors=labels.shares if smoothing.factors is None else labels.shares * smoothing.factors,
         transduction=P.argmax(axis=1),
         transduction_proba=P,
         sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
         seconds=seconds,
+        places=None if scan is None else scan.places,
+        estimate=estimate,
+        held_away=None if away is None else away[1],
     )
+
+
+class Scan(NamedTuple):
+    """The points of a scan, its labels among them, and how these are held out."""
+
+    nodes: CloudNodes
+    folds: Folds
+    places: LabelledPlaces
+    single: Sequence[int]  # classes with labels in one place alone
+
+    @classmethod
+    def of(cls, nodes: Nodes, labels: RowLabels, count: int, seed: int) -> Scan | None:
+        """Of labels of all process ranks; None where nodes are no scan."""
+        if not (isinstance(nodes, CloudNodes) and nodes.geometry):
+            return None
+        assert nodes.graph is not None
+        group, (start, total) = nodes.graph.group, (nodes.graph.start, nodes.graph.n_total)
+        mine = labels.within(start, len(nodes.points)).rows
+        points = group.rows(nodes.points[mine])
+        distance = LabelledPlaces(points, 0.0, np.inf).distances(nodes.points)
+        some = np.setdiff1d(in_pool(start, len(distance), total, most=TARGETS), mine)
+        target = group.rows(distance[some])
+        folds = matched_folds(labels, count, seed, points=points, target=target)
+        groups = None if folds.groups is None else group.first(folds.groups)
+        folds = replace(folds, number=group.first(folds.number), groups=groups)
+        farthest = float(group.largest(float(distance.max(initial=0.0))))
+        places = LabelledPlaces.of(points, folds.distances(points), farthest)
+        return cls(nodes, folds, places, single_place(points, labels.codes, target))
 
 
 class TrainedMember(NamedTuple):
     """What one member has learned; a walk is that of all members."""
 
     network: TrainedNetwork
-    trees: Forest | None
+    trees: dict[str, Forest]
 
 
 class MemberTask(NamedTuple):
@@ -195,11 +280,19 @@ def _train(
             layers = fold(mine.network, prepared.inputs, prepared.basis, counts, group=group)
         folded = replace(mine, layers=layers)
         if not settings.trees:
-            return TrainedMember(folded, None)
+            return TrainedMember(folded, {})
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)
-        forest = Forest.grown(labelled.values, learned, places, count=settings.trees, seed=tasks[number].seed)
-        return TrainedMember(folded, forest)
+        kinds = forest_kinds(prepared.nodes, labelled.values.shape[1])
+        return TrainedMember(
+            folded,
+            {
+                name: Forest.grown(
+                    labelled.values, learned, places, count=settings.trees, seed=tasks[number].seed, **kind
+                )
+                for name, kind in kinds.items()
+            },
+        )
 
     exact = [not some.problem.group.alone for some in nodes]
     mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
@@ -218,18 +311,18 @@ def _weighed(
     prepared: Prepared,
     labels: RowLabels,
     labelled: Seen,
+    usual: Mapping[str, float],
 ) -> Ensemble:
     """The ensemble of these members, its weights found by the labels that were held out of each.
 
     ``labelled`` is what they see of the rows of all ``labels``.
     """
-    forests = [member.trees for member in members if member.trees is not None]
-    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], bool(forests))}
-    if forests:
-        experts[TREES] = Forests(forests)
+    kinds = members[0].trees
+    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], bool(kinds))}
+    experts |= {name: Forests([member.trees[name] for member in members], name) for name in kinds}
     if prepared.steps is not None:
         experts[WALK] = prepared.steps.walk([learned for learned, _ in folds])
-    ensemble = Ensemble(len(members), experts, weights_of(tuple(experts)))
+    ensemble = Ensemble(len(members), experts, weights_of(tuple(experts), usual=usual))
     kept = [(number, held) for number, (_, held) in enumerate(folds) if held is not None]
     if not kept:
         return ensemble
@@ -240,4 +333,60 @@ def _weighed(
         (opinions[number][:, end - len(held.rows) : end], held.codes)
         for (number, held), end in zip(kept, ends, strict=True)
     ]
-    return replace(ensemble, weights=weights_of(ensemble.names, unseen))
+    return replace(ensemble, weights=weights_of(ensemble.names, unseen, usual=usual))
+
+
+def forest_kinds(nodes: Nodes, columns: int) -> dict[str, dict[str, Any]]:
+    """The forests of a member by name: what each looks at of this number of ``columns``, and its leaves.
+
+    Of a scan there are two: trees that see what is close to a point, and trees that see all fixed cells.
+    """
+    lattice = nodes.lattice if isinstance(nodes, CloudNodes) else None
+    if lattice is None:
+        return {TREES: {}}
+    beside = np.arange(len(lattice.names), columns)
+    return {
+        FINE_TREES: {"columns": np.append(lattice.fine, beside), "leaf_size": FINE_LEAF},
+        WIDE_TREES: {"columns": np.append(np.arange(lattice.fixed), beside)},
+    }
+
+
+def _away(
+    settings: ResolvedSettings,
+    labels: RowLabels,
+    values: np.ndarray,
+    scan: Scan,
+    scans: np.ndarray | None,
+    seed: int,
+) -> tuple[dict[str, float], HeldOut]:
+    """The weights of place-free experts in another scan, and how they do there.
+
+    Whole scans are held out, or blocks of this one: ``values`` (m, v) are what trees see of its labels.
+    """
+    count, points = settings.members, scan.places.points
+    if count == 1:
+        return weights_of(PLACE_FREE, usual=AWAY), HeldOut.of(
+            np.zeros(0), labels.codes[:0], scan.folds.places
+        )
+    if scans is not None and len(np.unique(scans)) > 1:
+        folds = group_folds(labels, scans, count, seed)
+    else:
+        folds = block_folds(labels, points, count, seed)
+    kinds, unseen, codes, right = forest_kinds(scan.nodes, values.shape[1]), [], [], []
+    for learned, held in folds.parts:
+        if held is None or len(np.unique(learned.codes)) < len(labels.classes):
+            continue
+        at, there = (np.searchsorted(labels.rows, some.rows) for some in (learned, held))
+        forests = [
+            Forest.grown(values, learned, at, count=settings.trees, seed=seed, **kinds[name])
+            for name in PLACE_FREE
+        ]
+        unseen.append((np.stack([forest.log_proba(values[there]) for forest in forests]), held.codes))
+    weights = weights_of(PLACE_FREE, unseen, usual=AWAY, doubt=AWAY_DOUBT)
+    for opinions, own in unseen:
+        joint = np.tensordot(np.array(list(weights.values())), opinions, axes=1)
+        codes.append(own)
+        right.append(joint.argmax(axis=1) == own)
+    found = (np.concatenate([*some, np.zeros(0, dtype=int)]) for some in (right, codes))
+    hits, own = found
+    return weights, HeldOut.of(hits.astype(float), own.astype(int), folds.places)

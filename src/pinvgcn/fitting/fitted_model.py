@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,22 +12,32 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from pinvgcn.checks import as_points, check_choice
-from pinvgcn.errors import ParameterError
+from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.experts import Forests, Networks, Seen, Walk
 from pinvgcn.experts.member_arrays import arrays_after
 from pinvgcn.features.averages import Averages
+from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
+from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.expectation import HeldOut
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_from_state
 from pinvgcn.fitting.plain_values import plain
-from pinvgcn.fitting.pool import NETWORK, TREES, WALK, Ensemble, Expert
+from pinvgcn.fitting.pool import NETWORK, PLACE_FREE, TREES, WALK, Ensemble, Expert
 from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.fitting.surroundings import LabelledPlaces
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import Spectrum
+
+AWAY_BASIS = "blocks of labels or whole scans held out, and the confidence of the model"
+ELSEWHERE = 0.5  # of the points of a cloud outside the training cloud: it is another scan
+ASKED = 4_096  # points that tell in which cloud they lie
+AS_DENSE = 0.75  # of the density of the training cloud: points that are so dense are a cloud of their own
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,7 @@ class PlacedRows:
     inverse: Any  # which of these each row is: (m,), or slice(None) where all are distinct
     points: np.ndarray | None = None  # (m, 3 or fewer), where probabilities are averaged over neighbours
     among: str = "training"  # the points that surround them: those of "training", or their "own"
+    elsewhere: bool = False  # whether they are another scan, most of which lies outside the training cloud
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,9 @@ class FittedModel:
     transduction_proba: np.ndarray | None  # (n, classes); a saved model of points does not keep it
     sigma: float | None  # of a Gaussian graph
     seconds: dict[str, float]  # of the stages of the fit
+    places: LabelledPlaces | None = None  # of a scan, where labels lie
+    estimate: AccuracyEstimate | None = None  # at the unlabelled points of training
+    held_away: HeldOut | None = None  # of a scan, how labels of other scans or of blocks held out did
 
     @property
     def networks(self) -> Networks:
@@ -76,32 +91,96 @@ class FittedModel:
         """The processes that share out the training rows."""
         return ALONE if self.nodes.graph is None else self.nodes.graph.group
 
-    def place(self, X: Any, *, features: Any = None, among: str = "training") -> PlacedRows:
+    def place(self, X: Any, *, features: Any = None, among: str = "auto") -> PlacedRows:
         """What experts see of any rows; what surrounds points is taken ``among`` those of "training", or
-        their "own"."""
-        check_choice("among", among, ("training", "own"))
+        their "own": "auto" takes the cloud in which points lie closer together."""
+        check_choice("among", among, ("auto", "training", "own"))
         nodes = self.nodes
-        if among == "training" and isinstance(nodes, CloudNodes):
+        if not isinstance(nodes, CloudNodes):
+            basis, own = nodes.place(X, self.spectrum)
+            return self._placed(basis, own, features, None, "training")
+        points = as_points(X, "X")
+        if among == "auto":
+            among = self.surrounded_by(points)
+        if among == "training":
             _check_here(nodes, self.smoothing)
-        basis, own = nodes.place(X, self.spectrum, among=among)
-        points = as_points(X, "X") if isinstance(nodes, CloudNodes) else None
-        return self._placed(basis, own, features, points, among)
+        if self.places is None:
+            basis, own = nodes.place(X, self.spectrum, among=among)
+            return self._placed(basis, own, features, points, among)
+        V, trust = self.trusted(points)
+        without = trust == 0
+        if without.any():
+            warnings.warn(
+                f"{without.sum()} of {len(points)} points lie outside the training cloud: they are "
+                "classified by their shapes alone, without their place.",
+                ExtrapolationWarning,
+                stacklevel=4,  # the caller of predict
+            )
+        own = nodes.features_of(points, among=among)
+        elsewhere = among == "own" and float(without.mean()) > ELSEWHERE
+        return self._placed(Basis(V), own, features, points, among, trust, elsewhere)
+
+    def surrounded_by(self, points: np.ndarray) -> str:
+        """Where to look for what surrounds these points: "training" or "own"."""
+        nodes = self.nodes
+        assert isinstance(nodes, CloudNodes)
+        if nodes.pyramid is None:
+            return "training"
+        if nodes.graph is not None and not nodes.graph.group.alone:  # others have the rest of the cloud
+            return "own"
+        some = points[:: max(1, len(points) // ASKED)]
+        there = nodes.pyramid.crowd(some)
+        return (
+            "own" if Pyramid.of(points, nodes.pyramid.lattice).crowd(some) >= AS_DENSE * there else "training"
+        )
+
+    def trusted(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Basis values of points of a scan (m, k + r), and how far their place counts: (m,)."""
+        assert self.places is not None
+        assert isinstance(self.nodes, CloudNodes)
+        trust = self.places.trust(points)
+        V = np.zeros((len(points), self.spectrum.components + self.spectrum.rank))
+        known = np.flatnonzero(trust)
+        if len(known):
+            V[known], outside = self.nodes.place_anywhere(points[known], self.spectrum)
+            trust[known[outside]] = 0.0
+        return V, trust
 
     def place_points(
-        self, points: np.ndarray, V: np.ndarray, *, shapes: np.ndarray | None = None, features: Any = None
+        self,
+        points: np.ndarray,
+        V: np.ndarray,
+        *,
+        shapes: np.ndarray | None = None,
+        features: Any = None,
+        trust: np.ndarray | None = None,
     ) -> PlacedRows:
-        """What experts see of points (m, d) with known basis values V (m, k + r) and local ``shapes``."""
+        """What experts see of points (m, d) with known basis values V (m, k + r) and local ``shapes``, whose
+        place counts with ``trust`` (m,)."""
         own = points if shapes is None else np.hstack([points, shapes])
-        return self._placed(Basis(V), own, features, points, "own")
+        return self._placed(Basis(V), own, features, points, "own", trust)
 
     def _placed(
-        self, basis: Basis, own: Any, features: Any, points: np.ndarray | None, among: str
+        self,
+        basis: Basis,
+        own: Any,
+        features: Any,
+        points: np.ndarray | None,
+        among: str,
+        trust: np.ndarray | None = None,
+        elsewhere: bool = False,
     ) -> PlacedRows:
         """From basis values (m, k + r), the rows' own features and those given beside them."""
         extra = self.scaling.extra_like_in_fit(features, len(basis))
-        inputs = self.scaling(own, extra)
+        inputs = self.scaling(self.nodes.for_networks(own), extra)
         experts = self.ensemble.experts
-        seen = Seen(inputs, basis, self.scaling.unranked(inputs, own, extra) if TREES in experts else None)
+        values = None
+        if self.ensemble.away is not None:
+            assert isinstance(self.nodes, CloudNodes)
+            values = self.nodes.without_place(own, extra)
+        elif TREES in experts:
+            values = self.scaling.unranked(inputs, own, extra)
+        seen = Seen(inputs, basis, values, None, trust)
         inverse: Any = slice(None)
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
@@ -109,7 +188,7 @@ class FittedModel:
         walk = experts.get(WALK)
         if isinstance(walk, Walk):
             seen = seen._replace(near=walk.near(seen.inputs))
-        return PlacedRows(seen, inverse, points, among)
+        return PlacedRows(seen, inverse, points, among, elsewhere)
 
     def opinions(self, rows: PlacedRows) -> Iterator[dict[str, np.ndarray]]:
         """Of each member, the opinion (m, classes) of each expert, by its name."""
@@ -119,7 +198,14 @@ class FittedModel:
     def probabilities(self, rows: PlacedRows) -> np.ndarray:
         """Of the classes: (m, classes)."""
         scores = self.ensemble.joint(rows.seen)[rows.inverse]
-        return self.smoothing(scores, rows.points, rows.among)
+        return self.smoothing(scores, rows.points, rows.among, elsewhere=rows.elsewhere)
+
+    def expected(self, P: np.ndarray, *, elsewhere: bool) -> AccuracyEstimate | None:
+        """The accuracy at rows with probabilities P (m, classes): of another scan, or of this one."""
+        if not elsewhere or self.held_away is None:
+            return self.estimate
+        shares, confidence = P.mean(axis=0), float(P.max(axis=1).mean())
+        return self.held_away.expected(shares, confidence, basis=AWAY_BASIS)
 
     def point_probabilities(self, rows: PlacedRows, *, members: bool = False) -> np.ndarray:
         """Before they are averaged over neighbours: (m, classes); with ``members``, those of each member
@@ -130,15 +216,15 @@ class FittedModel:
             told += [self.ensemble.alone * s for s in scores]
         return np.hstack([softmax(s[rows.inverse], axis=1) for s in told])
 
-    def smoothed(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def smoothed(self, flat: np.ndarray, smoothing: Smoothing) -> tuple[np.ndarray, np.ndarray]:
         """From ``point_probabilities`` that are averaged over neighbours: the probabilities (m, classes), and
         how many labels of each class have larger odds (m, classes) if the members' own are there."""
         joint, each = np.split(flat, [len(self.classes)], axis=1)
         above = np.empty((len(flat), 0), dtype=np.int32)
         if each.shape[1]:
             assert self.conformal is not None
-            above = self.conformal.from_averages(each, self.smoothing)
-        return self.smoothing.weighed(joint), above
+            above = self.conformal.from_averages(each, smoothing)
+        return smoothing.weighed(joint), above
 
     def thresholds(self, coverage: float, *, classes: Sequence[Any] | None = None) -> np.ndarray:
         """How many labels of each class may have larger odds, for a set of this coverage: (classes,).
@@ -152,7 +238,8 @@ class FittedModel:
         """The conformal sets: a mask (m, classes)."""
         thresholds, alone = self.thresholds(coverage), self.ensemble.alone
         each = [alone * scores[rows.inverse] for scores in self.ensemble.each(rows.seen)]
-        return self._conformal().at(each, self.smoothing, rows.points, rows.among) < thresholds
+        above = self._conformal().at(each, self.smoothing, rows.points, rows.among, elsewhere=rows.elsewhere)
+        return above < thresholds
 
     def transduction_sets(self, *, coverage: float) -> np.ndarray:
         """The conformal sets of the training rows: a mask (n, classes)."""
@@ -183,6 +270,13 @@ class FittedModel:
             "priors": self.priors,
             "opinions": self.ensemble.exponents,
         }
+        if self.ensemble.away is not None and self.places is not None:
+            arrays["away"] = np.array(list(self.ensemble.away.values()))
+            arrays["places"] = self.places.points
+        if self.held_away is not None:
+            arrays["held_away"] = np.stack([self.held_away.recalls, self.held_away.places])
+        if self.smoothing.trained is not None:
+            arrays["trained"] = self.smoothing.trained
         if cloud is not None:  # of a large scan the classes alone
             arrays["transduction"] = self.transduction
         elif self.transduction_proba is not None:
@@ -213,6 +307,9 @@ class FittedModel:
             "n_extra": self.scaling.n_extra,
             "neighbours": smoothing.neighbours,
             "averaged_over": smoothing.cell,
+            "rounds": [smoothing.rounds, smoothing.away_rounds],
+            "reach": None if self.places is None else [self.places.reach, self.places.farthest],
+            "estimate": None if self.estimate is None else self.estimate.as_dict(),
             "sigma": self.sigma,
             "timings": self.seconds,
         }
@@ -239,6 +336,8 @@ class FittedModel:
         proba = arrays.get("transduction_proba")
         codes = arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1)
         nodes = description["nodes"]
+        told = description["estimate"]
+        held = arrays.get("held_away")
         return cls(
             classes=np.array(description["classes"], dtype=description["classes_dtype"]),
             nodes=nodes_from_state(nodes["kind"], nodes, arrays),
@@ -246,7 +345,13 @@ class FittedModel:
             scaling=InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], scores),
             ensemble=_ensemble(description, arrays, spectrum, dropout, filters),
             smoothing=Smoothing(
-                description["neighbours"], description["averaged_over"], around, arrays.get("factors")
+                description["neighbours"],
+                description["averaged_over"],
+                around,
+                arrays.get("factors"),
+                rounds=description["rounds"][0],
+                away_rounds=description["rounds"][1],
+                trained=arrays.get("trained"),
             ),
             conformal=PredictionSets.from_state(arrays, each),
             priors=arrays["priors"],
@@ -254,7 +359,10 @@ class FittedModel:
             transduction_proba=proba,
             sigma=description.get("sigma"),
             seconds=description["timings"],
-        )
+            places=LabelledPlaces(arrays["places"], *description["reach"]) if "places" in arrays else None,
+            estimate=None if told is None else AccuracyEstimate(**told),
+            held_away=None if held is None else HeldOut(held[0], held[1]),
+        )  # fmt: skip
 
 
 def _ensemble(
@@ -265,19 +373,26 @@ def _ensemble(
     filters: Any,
 ) -> Ensemble:
     """The experts of a saved model, in the order of the opinions in its file."""
-    members = description["members"]
-    trees = Forests.from_state(arrays, len(arrays["shift"]), members=members)
+    members, nodes = description["members"], description["nodes"]
+    seen = len(arrays["shift"])  # columns that trees see
+    if "cell" in nodes:
+        seen = len(Lattice(nodes["cell"], nodes["levels"]).names) + description["n_extra"]
+    forests = {
+        name: Forests.from_state(arrays, seen, members=members, name=name) for name in (TREES, *PLACE_FREE)
+    }
     walk = Walk.from_state(arrays)
     networks = Networks.from_state(
         arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
-        log_proba=trees is not None,
+        log_proba=any(trees is not None for trees in forests.values()),
     )  # fmt: skip
     experts: dict[str, Expert] = {NETWORK: networks}
-    if trees is not None:
-        experts[TREES] = trees
+    experts |= {name: trees for name, trees in forests.items() if trees is not None}
     if walk is not None:
         experts[WALK] = walk
-    return Ensemble(members, experts, dict(zip(experts, arrays["opinions"].tolist(), strict=True)))
+    away = None
+    if "away" in arrays:
+        away = dict(zip(PLACE_FREE, arrays["away"].tolist(), strict=True))
+    return Ensemble(members, experts, dict(zip(experts, arrays["opinions"].tolist(), strict=True)), away)
 
 
 def _check_here(nodes: CloudNodes, smoothing: Smoothing) -> None:

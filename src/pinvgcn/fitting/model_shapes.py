@@ -27,7 +27,11 @@ OF_A_MODEL = {
     "ranks.scores": "q f",
     "around.keys": "cells 3",
     "around.counts": "cells",
-    "around.sums": "cells m",
+    "around.sums": "cells rm",
+    "away": "2",
+    "held_away": "2 m",
+    "places": "t0 3",
+    "trained": "m",
     "shapes.keys": "c 3",
     "shapes.first": "c 4",
     "shapes.second": "c 6",
@@ -37,7 +41,7 @@ OF_A_MODEL = {
     "sets.codes": "t",
     "sets.members": "t",
     "sets.above": "n m",
-    "sets.sums": "cells jm",
+    "sets.sums": "cells rjm",
     "walk.hits": "j a m",
     "walk.doubt": "j",
     "walk.sizes": "2",
@@ -46,6 +50,7 @@ OF_A_MODEL = {
 }
 WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
          "around.sums", "sets.sums", "sets.above", "transduction")  # fmt: skip
+TREES = ("trees", "fine_trees", "wide_trees")
 OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
 
 
@@ -58,7 +63,9 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         "m": len(description["classes"]),
         "j": members,
         "jm": members * len(description["classes"]),
-        "o": 1 + ("trees.roots" in arrays) + ("walk.hits" in arrays),
+        "o": 1 + sum(f"{name}.roots" in arrays for name in TREES) + ("walk.hits" in arrays),
+        "rm": description["rounds"][0] * len(description["classes"]),
+        "rjm": description["rounds"][0] * members * len(description["classes"]),
     }
     shapes = Shapes(**known)
     extra, kind = description["n_extra"], description["nodes"]["kind"]
@@ -93,7 +100,7 @@ def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], sha
     """What compiled loops rely on, and what sums over cells can be; inputs have so many local ``shapes``."""
     nodes = description["nodes"]
     lattice = Lattice(nodes["cell"], nodes["levels"]) if "cell" in nodes else None
-    if shapes != (0 if lattice is None else len(lattice.names)):
+    if shapes != (0 if lattice is None else lattice.fixed):
         raise ModelFileError(
             f"its network must see the shapes of its cells. Got {shapes} of them; save the model again."
         )
@@ -144,8 +151,9 @@ def _check_member(shapes: Shapes, arrays: dict[str, np.ndarray], prefix: str, de
             f"bias{d}": after,
         }.items():
             shapes(prefix + name, arrays[prefix + name], letters)
-    trees = Shapes(m=shapes.known["m"])
-    for name, letters in OF_TREES.items():
-        whole = f"{prefix}trees.{name}"
-        if whole in arrays:
-            trees(whole, arrays[whole], letters)
+    for expert in TREES:
+        trees = Shapes(m=shapes.known["m"])
+        for name, letters in OF_TREES.items():
+            whole = f"{prefix}{expert}.{name}"
+            if whole in arrays:
+                trees(whole, arrays[whole], letters)

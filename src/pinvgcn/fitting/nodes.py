@@ -27,7 +27,7 @@ from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
 from pinvgcn.pool import in_pool
 from pinvgcn.shares import as_shared_matrix
-from pinvgcn.spectra import IncidenceExtension, Spectrum
+from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
 SCAN = 2_000  # points in space, from which on what surrounds a point is local
 OTHER_UNIT = 8  # times closer or wider: of cells, which are powers of two, so that ten times is always said
@@ -48,6 +48,10 @@ class Nodes(ABC):
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         """Basis values (m, k + r) and features (m, N₀) of the rows of X, points ``among`` those of training
         or their "own": what surrounds a point is taken there."""
+
+    def for_networks(self, own: Any) -> Any:
+        """What networks see of the rows' own features."""
+        return own
 
     def state(self) -> dict[str, Any]:
         """What JSON keeps of it, for ``place``."""
@@ -107,6 +111,25 @@ class CloudNodes(Nodes):
         other.graph = GaussianGraph(self.graph.points, sigma, loops=self.graph.loops)
         return other
 
+    def for_networks(self, own: Any) -> Any:
+        """Coordinates, and shapes by cells of one size everywhere."""
+        lattice = self.lattice
+        return own if lattice is None else own[:, : own.shape[1] - len(lattice.names) + lattice.fixed]
+
+    def without_place(self, own: np.ndarray, extra: np.ndarray | None) -> np.ndarray:
+        """Local shapes, and what was given ``extra``: nothing of where a point lies."""
+        assert self.lattice is not None
+        shapes = own[:, own.shape[1] - len(self.lattice.names) :]
+        return shapes if extra is None else np.hstack([shapes, extra])
+
+    def place_anywhere(self, points: np.ndarray, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+        """Basis values (m, k + r), and which points lie outside the training cloud: a mask (m,)."""
+        extension = spectrum.extension
+        assert isinstance(extension, KernelExtension)
+        V, alone = extension.where_joined(points)
+        V[alone] = 0.0
+        return V, alone | outside(V, spectrum)
+
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)
@@ -129,7 +152,7 @@ class CloudNodes(Nodes):
         said = self.other_unit(points)
         if said is not None:
             # the caller of predict
-            warnings.warn(f"{said[0].upper()}{said[1:]}.", ExtrapolationWarning, stacklevel=6)
+            warnings.warn(f"{said[0].upper()}{said[1:]}.", ExtrapolationWarning, stacklevel=5)
         return np.hstack([points, Pyramid.of(points, self.pyramid.lattice).shapes(points)])
 
     def other_unit(self, points: np.ndarray) -> str | None:

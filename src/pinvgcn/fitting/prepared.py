@@ -13,7 +13,7 @@ import torch
 from pinvgcn.experts import Seen, Steps, TrainingNodes
 from pinvgcn.fitting.inputs import InputScaling, as_extra
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import Nodes
+from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
@@ -47,10 +47,11 @@ class Prepared:
         assert graph is not None
         extra = as_extra(features, graph.n_nodes, group=graph.group)
         started = time.perf_counter()
+        own = nodes.for_networks(nodes.features)
         scale = InputScaling.of(
-            nodes.features, extra, scaling=settings.scaling, coordinates=nodes.coordinates, group=graph.group
+            own, extra, scaling=settings.scaling, coordinates=nodes.coordinates, group=graph.group
         )
-        inputs = scale(nodes.features, extra)
+        inputs = scale(own, extra)
         graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()
         accuracy = {} if settings.tolerance is None else {"tolerance": settings.tolerance}
@@ -100,8 +101,10 @@ class Prepared:
         return TrainingNodes(self.problem, labels.rows, nodes)
 
     def unranked(self) -> Any:
-        """What trees see of the distinct nodes: (m, N₀)."""
+        """What trees see of the distinct nodes: (m, v)."""
         own, extra = self.nodes.features, self.extra
+        if isinstance(self.nodes, CloudNodes) and self.nodes.geometry:
+            return self.nodes.without_place(own, extra)
         if self.distinct is not None:
             own, extra = own[self.distinct.first], None if extra is None else extra[self.distinct.first]
         return self.scaling.unranked(self.inputs, own, extra)

@@ -11,10 +11,16 @@ from scipy.special import softmax
 
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.exchange import averages_of_all
-from pinvgcn.fitting.class_shares import corrected, estimated_shares, known_shares
+from pinvgcn.fitting.class_shares import corrected, estimated_shares, known_shares, stepped_factors
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.group import together
+
+GROUPED_ROUNDS = 3  # of averages, where labels do not lie as the points do
+THIN = 1.5  # cells, from which on points are too far apart for that
+SAFE = 0.5  # the power of class shares where labels do not lie as the points do
+LABELS = 1_000  # of each class, from which on their shares in another scan are left alone
+SCAN = 2_000  # points, from which on they tell the shares of classes
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,16 @@ class Smoothing:
 
     p̄ is as smooth as a mean over about k nearest points. A point counts once for itself and once among those
     around it if it is in the cloud, so that a point of training seen again has the probabilities that it had
-    (docs/maths.md, 9).
+    (docs/maths.md, 9). In several ``rounds`` q takes the place of p.
     """
 
     neighbours: int | None  # k; None where nothing is averaged
     cell: float | None  # the side of the finest cells
-    around: Averages | None  # of p at this rank's points of training
+    around: Averages | None  # of p, and of q of each round but the last, at this rank's points of training
     factors: np.ndarray | None  # f: (classes,); None where nothing is corrected
+    rounds: int = 1
+    away_rounds: int = 1  # in another scan
+    trained: np.ndarray | None = None  # (classes,) shares of the labels, if those of another scan are found
 
     @classmethod
     def of(
@@ -41,13 +50,18 @@ class Smoothing:
         neighbours: int | None,
         cell: float | None,
         priors: Any,
+        grouped: bool = False,
+        away: bool = False,
     ) -> tuple[Smoothing, np.ndarray]:
         """From the scores (n, classes) of this rank's training rows; and their probabilities.
 
-        ``neighbours``, ``cell`` and ``priors`` are those of ``ResolvedSettings``.
+        ``neighbours``, ``cell`` and ``priors`` are those of ``ResolvedSettings``. Labels are ``grouped`` in
+        places, or lie as the points do; ``away``, whether other scans can be classified.
         """
         P = softmax(scores, axis=1)
-        plain = cls(neighbours, cell, None, None)
+        rounds = GROUPED_ROUNDS if grouped and cell is not None and cell < THIN else 1
+        away_rounds = GROUPED_ROUNDS if cell is not None and cell < THIN else 0
+        plain = cls(neighbours, cell, None, None, rounds, away_rounds if away else 1)
         Q, around = plain.among_all(P, nodes)
         plain = replace(plain, around=around)
         trained = labels.shares
@@ -55,18 +69,41 @@ class Smoothing:
             return plain, Q
         if isinstance(priors, str):
             assert nodes.graph is not None
-            here = labels.within(nodes.graph.start, len(Q))
-            shares = estimated_shares(Q, trained, here.rows, here.codes, group=nodes.graph.group)
+            here, group = labels.within(nodes.graph.start, len(Q)), nodes.graph.group
+            if grouped:
+                known = np.bincount(here.codes, minlength=Q.shape[1]) - Q[here.rows].sum(axis=0)
+                factors = stepped_factors(group.sum(Q.sum(axis=0) + known), trained, SAFE)
+            else:
+                factors = estimated_shares(Q, trained, here.rows, here.codes, group=group) / trained
+            few = np.bincount(labels.codes).min() < LABELS
+            plain = replace(plain, trained=trained if away and few else None)
         else:
-            shares = known_shares(priors, labels.classes)
-        smoothing = replace(plain, factors=shares / trained)
+            factors = known_shares(priors, labels.classes) / trained
+        smoothing = replace(plain, factors=factors)
         return smoothing, smoothing.weighed(Q)
 
-    def __call__(self, scores: np.ndarray, points: np.ndarray | None, among: str) -> np.ndarray:
+    def __call__(
+        self, scores: np.ndarray, points: np.ndarray | None, among: str, *, elsewhere: bool = False
+    ) -> np.ndarray:
         """Probabilities at ``points`` with these scores; around them are those of "training", or their
-        "own"."""
+        "own"; ``elsewhere`` in another scan."""
         P = softmax(scores, axis=1)
-        return self.weighed(P if points is None else self.averaged(P, points, self.around, among))
+        if points is None:
+            return self.weighed(P)
+        Q = self.averaged(P, points, self.around, among, rounds=self.rounds_at(elsewhere))
+        return self.at(elsewhere, Q.sum(axis=0), len(Q)).weighed(Q)
+
+    def rounds_at(self, elsewhere: bool) -> int:
+        """How often probabilities are averaged."""
+        return 0 if self.neighbours is None else self.away_rounds if elsewhere else self.rounds
+
+    def at(self, elsewhere: bool, total: np.ndarray, count: int) -> Smoothing:
+        """With the class shares of another scan, if points are ``elsewhere``: of ``count`` points whose
+        averaged probabilities have the sum ``total`` (classes,)."""
+        if not elsewhere or self.trained is None:
+            return self
+        factors = stepped_factors(total, self.trained, SAFE) if count >= SCAN else None
+        return replace(self, factors=factors)
 
     def averaged(
         self,
@@ -75,20 +112,27 @@ class Smoothing:
         around: Averages | None,
         among: str = "own",
         *,
+        rounds: int = 1,
         heard: Callable[[int], None] = lambda count: None,
     ) -> np.ndarray:
-        """q, with the means of ``around``, or of the points' "own" P: (m, …), whatever the columns are.
+        """q after all ``rounds``, with the means of ``around``, or of the points' "own" P: (m, …), whatever
+        the columns are.
 
         ``heard`` is told how many points are done.
         """
         k = self.neighbours
-        if k is None:
+        if k is None or rounds == 0:
             return P
         assert self.cell is not None
+        q = P
         if among == "own":
-            around = Averages.of(points, P, self.cell)
+            for _ in range(rounds):
+                q = (q + k * Averages.of(points, q, self.cell).at(points, q, heard=heard)) / (k + 1)
+            return q
         assert around is not None
-        q: np.ndarray = (P + k * around.at(points, P, heard=heard)) / (k + 1)
+        means = around.at(points, np.hstack([P] * rounds), heard=heard)
+        for mean in np.split(means, rounds, axis=1):
+            q = (q + k * mean) / (k + 1)
         return q
 
     def among_all(self, P: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, Averages | None]:
@@ -97,10 +141,13 @@ class Smoothing:
             return P, None
         assert nodes.graph is not None
         assert self.cell is not None
-        group = nodes.graph.group
-        with together(group):
-            own = Averages.of(nodes.points, P, self.cell)
-        return self.averaged(P, nodes.points, averages_of_all(own, nodes.points, group), "training"), own
+        group, q, sums = nodes.graph.group, P, []
+        for _ in range(self.rounds):
+            with together(group):
+                own = Averages.of(nodes.points, q, self.cell)
+            sums.append(own.sums)
+            q = self.averaged(q, nodes.points, averages_of_all(own, nodes.points, group), "training")
+        return q, replace(own, sums=np.hstack(sums))
 
     def weighed(self, q: np.ndarray) -> np.ndarray:
         """f ∘ q, normalised"""

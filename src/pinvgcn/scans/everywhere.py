@@ -15,7 +15,7 @@ import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.tiles import Tiles
-from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.fitted_model import ELSEWHERE, FittedModel
 from pinvgcn.fitting.nodes import CloudNodes, outside
 from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.within import Within
@@ -23,7 +23,7 @@ from pinvgcn.spectra import KernelExtension
 
 AT_A_TIME = 65_536  # points whose basis values are in memory
 SHAPES = 0.3  # of the time of a point goes to its local shape, roughly
-PREDICTED, OUTSIDE, ALONE = 0, 1, 2  # supported; beyond the model's support; joined to nothing, not predicted
+PREDICTED, OUTSIDE, ALONE = 0, 1, 2  # in the training cloud; outside it; joined to nothing, not predicted
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,49 @@ def answers(
         progress.end()
     tiles.group.wait()
     smoothing = fitted.smoothing
-    if smoothing.cell is not None:
-        progress = Within(tell, "Averaging", total)
+    progress = Within(tell, "Averaging", total * max(1, max(smoothing.rounds, smoothing.away_rounds)))
+
+    def averaged(tile: int, kept: str) -> np.ndarray:
+        q = np.array(tiles.kept(kept, tile))
+        assert smoothing.cell is not None
+        progress.begin(len(q))
+        means = tiles.averages(tile, kept, smoothing.cell)
+        points = tiles.load(tile).points
+        q = smoothing.averaged(q, points, means, "training", heard=progress.part())
+        progress.end()
+        return q
+
+    elsewhere = fitted.places is not None and _is_elsewhere(tiles)
+    rounds, last = smoothing.rounds_at(elsewhere), "proba"
+    for number in range(1, rounds):  # all tiles of a round before the next
+        name = f"round{number}"
+        for tile in tiles.mine:
+            tiles.keep(name, tile, averaged(tile, last))
+        tiles.group.wait()
+        last = name
+    if elsewhere and smoothing.trained is not None:
+        name = "averaged"
+        sums = np.zeros(len(fitted.classes))
+        for tile in tiles.mine:
+            q = averaged(tile, last) if rounds else np.array(tiles.kept(last, tile))
+            tiles.keep(name, tile, q)
+            sums += q[:, : len(fitted.classes)].sum(axis=0)
+        tiles.group.wait()
+        smoothing = smoothing.at(True, tiles.group.sum(sums), tiles.count)
+        rounds, last = 0, name
     for tile in tiles.mine:
-        q, piece = np.array(tiles.kept("proba", tile)), tiles.load(tile)
-        if smoothing.cell is not None:
-            progress.begin(len(q))
-            means = tiles.averages(tile, "proba", smoothing.cell)
-            q = smoothing.averaged(q, piece.points, means, "training", heard=progress.part())
-            progress.end()
-        proba, above = fitted.smoothed(q)
+        piece = tiles.load(tile)
+        q = averaged(tile, last) if rounds else np.array(tiles.kept(last, tile))
+        proba, above = fitted.smoothed(q, smoothing)
         found = None if thresholds is None else above < thresholds
         flags = np.array(tiles.kept("flags", tile))
         yield Answers(piece.index, proba, flags, found)
+
+
+def _is_elsewhere(tiles: Tiles) -> bool:
+    """Whether most points of the cloud lie outside that of training: it is another scan."""
+    without = sum(int((tiles.kept("flags", tile) == OUTSIDE).sum()) for tile in tiles.mine)
+    return float(tiles.group.sum(without)) > ELSEWHERE * tiles.count
 
 
 def node_proba(
@@ -103,13 +133,18 @@ def node_proba(
     flags = np.full(len(points), PREDICTED, dtype=np.uint8)
     for start in range(0, len(points), AT_A_TIME):
         rows = np.arange(start, min(start + AT_A_TIME, len(points)))
-        V, alone = extension.where_joined(points[rows])
-        flags[rows[outside(V, fitted.spectrum)]] = OUTSIDE
-        flags[rows[alone]] = ALONE
-        rows, V = rows[~alone], V[~alone]
+        trust = None
+        if fitted.places is not None:
+            V, trust = fitted.trusted(points[rows])
+            flags[rows[trust == 0]] = OUTSIDE
+        else:
+            V, alone = extension.where_joined(points[rows])
+            flags[rows[outside(V, fitted.spectrum)]] = OUTSIDE
+            flags[rows[alone]] = ALONE
+            rows, V = rows[~alone], V[~alone]
         if len(rows):
             shapes, beside = (None if some is None else some[rows] for some in (local, columns))
-            placed = fitted.place_points(points[rows], V, shapes=shapes, features=beside)
+            placed = fitted.place_points(points[rows], V, shapes=shapes, features=beside, trust=trust)
             P[rows] = fitted.point_probabilities(placed, members=members)
         heard(min(start + AT_A_TIME, len(points)))
     return P, flags

@@ -71,7 +71,7 @@ class Result:
     @property
     def estimate(self) -> AccuracyEstimate | None:
         """How well the model is expected to do at the unlabelled points of the scan that it was fitted to."""
-        return getattr(self.model, "accuracy_estimate_", None)
+        return self.model.accuracy_estimate_
 
     @property
     def expectation(self) -> str | None:
