@@ -176,7 +176,7 @@ def run(case: Case, seed: int) -> dict[str, Any]:
         "estimate": estimate(model, points if case.asked else None),
         **sets(model, points if case.asked else None, truth, free, how),
         "weights": {name: float(weight) for name, weight in model.fitted_.ensemble.weights.items()},
-        "rounds": rounds_of(model),
+        "rounds": rounds_of(model, bool(case.asked)),
         "fit_seconds": learned - started,
         "predict_seconds": done - learned,
     }
@@ -198,15 +198,15 @@ def forest_classes(
     forest.fit(np.vstack(X), np.concatenate([own[own >= 0] for own in labels]))
     asked = case.asked or case.learned[0]
     points, P = tile(asked)[0], forest.predict_proba(shapes(asked, lattice))
-    for _ in range(rounds_of(model)):
+    for _ in range(rounds_of(model, bool(case.asked))):
         P = np.clip(P, 0, 1)  # but for rounding
         P = (P + NEIGHBOURS * Averages.of(points, P, cell).at(points, P)) / (NEIGHBOURS + 1)
     return forest.classes_[P.argmax(axis=1)]
 
 
-def rounds_of(model: PinvGCNClassifier) -> int:
+def rounds_of(model: PinvGCNClassifier, elsewhere: bool) -> int:
     """How often the model averages its probabilities over what lies around a point."""
-    return int(getattr(model.fitted_.smoothing, "rounds", 1))
+    return model.fitted_.smoothing.rounds_at(elsewhere)
 
 
 def measures(found: np.ndarray, truth: np.ndarray) -> dict[str, float]:

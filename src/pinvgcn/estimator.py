@@ -17,7 +17,7 @@ from pinvgcn.checks import as_sample_weight, read_labels
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.fit import labels_for, learn, nodes_for
+from pinvgcn.fitting.fit import labels_for, learn, nodes_for, scans_of
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
 from pinvgcn.fitting.model_file import BY_NODE, SavedModel, narrowed
 from pinvgcn.fitting.nodes import CloudNodes
@@ -273,6 +273,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         features: Any = None,
         sample_weight: Any = None,
         shapes: Any = None,
+        groups: Any = None,
         process_group: Any = None,
     ) -> PinvGCNClassifier:
         """Fit to the labelled rows and classify all.
@@ -291,6 +292,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "gaussian": the ``local_geometry`` of the rows within a larger cloud of which they are a part,
             instead of that among themselves, and its cells. The whole cloud is then classified with
             ``among="own"``.
+        groups : (n,) array of whole numbers, optional
+            "gaussian": the scan that each point is from, where several are fitted together. How a new scan is
+            classified, and how well that is expected to go, is then found by scans that are held out whole.
         process_group : torch.distributed group, optional
             The processes that share out the rows: each calls ``fit`` with its own, maybe none, and with the
             same settings. Together they find the model that one process would find from all rows, in the
@@ -320,7 +324,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         resolved = settings.resolved(nodes)
         prepared = Prepared.of(nodes, features, resolved, seconds=made) if kept is None else kept
         before = None if kept is None else self.fitted_
-        self.adopt(learn(resolved, prepared, labels, seed, before=before))
+        scans = scans_of(groups, labels, nodes)
+        self.adopt(learn(resolved, prepared, labels, seed, before=before, scans=scans))
         if self.warm_start and kept is None:
             self.prepared_, self._prepared_from = prepared, self._fingerprint(X, beside)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ class HeldOut:
         held = float(shares @ self.recalls)
         accuracy = (held + confidence) / 2
         spread = self.recalls * (1 - self.recalls) / np.maximum(self.places, 1)
-        error = np.sqrt(float(shares**2 @ spread) / 4 + (held - confidence) ** 2 / 4)
+        error = math.sqrt(float(shares**2 @ spread) / 4 + (held - confidence) ** 2 / 4)
         half = max(WIDTH * error, FLOOR)
         return AccuracyEstimate(accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half), basis=basis)
 

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy.spatial import cKDTree
 
-from pinvgcn.errors import TrainingError
+from pinvgcn.checks import check_rows
+from pinvgcn.errors import DataError, TrainingError
 from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
@@ -31,7 +33,6 @@ from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_of
 from pinvgcn.fitting.pool import (
     AWAY,
-    AWAY_DOUBT,
     FINE_TREES,
     GROUPED,
     NETWORK,
@@ -47,9 +48,9 @@ from pinvgcn.fitting.pool import (
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
-from pinvgcn.fitting.surroundings import LabelledPlaces
+from pinvgcn.fitting.surroundings import LabelledPlaces, nearest
 from pinvgcn.graphs import GaussianGraph
-from pinvgcn.group import ALONE, Group
+from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
@@ -85,6 +86,27 @@ def labels_for(settings: FitSettings, y: Any, nodes: Nodes, *, sample_weight: An
     assert nodes.graph is not None
     weights = {"class_weight": settings.class_weight, "sample_weight": sample_weight}
     return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
+
+
+def scans_of(groups: Any, labels: RowLabels, nodes: Nodes) -> np.ndarray | None:
+    """The numbers of the scans that labels are from, (m,), by those of this process rank's rows."""
+    assert nodes.graph is not None
+    graph, group = nodes.graph, nodes.graph.group
+    given = group.values(groups is not None)
+    if not any(given):
+        return None
+    with together(group):
+        if not all(given):
+            raise DataError("groups must be given on all ranks or on none. Got them on some only.")
+        numbers = np.asarray(groups)
+        check_rows(numbers, graph.n_nodes, "groups", "rows of X")
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise DataError(
+                "groups must be a whole number for each row, the scan that it is from. "
+                f"Got an array of shape {numbers.shape} and type {numbers.dtype} instead."
+            )
+    here: np.ndarray = numbers[labels.within(graph.start, graph.n_nodes).rows].astype(np.int64)
+    return group.rows(here)
 
 
 def learn(
@@ -196,14 +218,14 @@ class Scan(NamedTuple):
         group, (start, total) = nodes.graph.group, (nodes.graph.start, nodes.graph.n_total)
         mine = labels.within(start, len(nodes.points)).rows
         points = group.rows(nodes.points[mine])
-        distance = LabelledPlaces(points, 0.0, np.inf).distances(nodes.points)
-        some = np.setdiff1d(in_pool(start, len(distance), total, most=TARGETS), mine)
-        target = group.rows(distance[some])
+        some = np.setdiff1d(in_pool(start, len(nodes.points), total, most=TARGETS), mine)
+        target = group.rows(nearest(cKDTree(points), nodes.points[some]))
         folds = matched_folds(labels, count, seed, points=points, target=target)
         groups = None if folds.groups is None else group.first(folds.groups)
         folds = replace(folds, number=group.first(folds.number), groups=groups)
-        farthest = float(group.largest(float(distance.max(initial=0.0))))
-        places = LabelledPlaces.of(points, folds.distances(points), farthest)
+        assert nodes.lattice is not None
+        held = folds.distances(points)
+        places = LabelledPlaces.of(points, held, nodes.points, nodes.lattice, group=group)
         return cls(nodes, folds, places, single_place(points, labels.codes, target))
 
 
@@ -382,7 +404,7 @@ def _away(
             for name in PLACE_FREE
         ]
         unseen.append((np.stack([forest.log_proba(values[there]) for forest in forests]), held.codes))
-    weights = weights_of(PLACE_FREE, unseen, usual=AWAY, doubt=AWAY_DOUBT)
+    weights = weights_of(PLACE_FREE, unseen, usual=AWAY)
     for opinions, own in unseen:
         joint = np.tensordot(np.array(list(weights.values())), opinions, axes=1)
         codes.append(own)

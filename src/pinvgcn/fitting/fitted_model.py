@@ -273,6 +273,7 @@ class FittedModel:
         if self.ensemble.away is not None and self.places is not None:
             arrays["away"] = np.array(list(self.ensemble.away.values()))
             arrays["places"] = self.places.points
+            arrays["places.cells"] = self.places.cells
         if self.held_away is not None:
             arrays["held_away"] = np.stack([self.held_away.recalls, self.held_away.places])
         if self.smoothing.trained is not None:
@@ -308,7 +309,7 @@ class FittedModel:
             "neighbours": smoothing.neighbours,
             "averaged_over": smoothing.cell,
             "rounds": [smoothing.rounds, smoothing.away_rounds],
-            "reach": None if self.places is None else [self.places.reach, self.places.farthest],
+            "reach": None if self.places is None else [self.places.reach, self.places.level],
             "estimate": None if self.estimate is None else self.estimate.as_dict(),
             "sigma": self.sigma,
             "timings": self.seconds,
@@ -359,7 +360,7 @@ class FittedModel:
             transduction_proba=proba,
             sigma=description.get("sigma"),
             seconds=description["timings"],
-            places=LabelledPlaces(arrays["places"], *description["reach"]) if "places" in arrays else None,
+            places=_places(description, arrays),
             estimate=None if told is None else AccuracyEstimate(**told),
             held_away=None if held is None else HeldOut(held[0], held[1]),
         )  # fmt: skip
@@ -393,6 +394,14 @@ def _ensemble(
     if "away" in arrays:
         away = dict(zip(PLACE_FREE, arrays["away"].tolist(), strict=True))
     return Ensemble(members, experts, dict(zip(experts, arrays["opinions"].tolist(), strict=True)), away)
+
+
+def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> LabelledPlaces | None:
+    if "places" not in arrays:
+        return None
+    lattice = Lattice(description["nodes"]["cell"], description["nodes"]["levels"])
+    reach, level = description["reach"]
+    return LabelledPlaces(arrays["places"], reach, lattice, level, arrays["places.cells"].astype(np.int64))
 
 
 def _check_here(nodes: CloudNodes, smoothing: Smoothing) -> None:

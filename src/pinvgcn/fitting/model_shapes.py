@@ -31,6 +31,7 @@ OF_A_MODEL = {
     "away": "2",
     "held_away": "2 m",
     "places": "t0 3",
+    "places.cells": "c0 3",
     "trained": "m",
     "shapes.keys": "c 3",
     "shapes.first": "c 4",

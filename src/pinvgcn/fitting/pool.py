@@ -22,9 +22,8 @@ USUAL = {NETWORK: 0.25, TREES: 1.25, WALK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.
 # where whole places are held out: what is close to a point says more than its place and its surroundings
 GROUPED = {**USUAL, NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
 # in another scan: what surrounds a point says more than where labels lie in few places
-AWAY = {**USUAL, FINE_TREES: 0.4, WIDE_TREES: 0.8}
+AWAY = {**USUAL, FINE_TREES: 0.4, WIDE_TREES: 0.75}
 DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
-AWAY_DOUBT = 2.0  # the same for experts of other scans
 SURER = 1.4  # how much surer than one member the mean of several may be
 
 
@@ -119,7 +118,6 @@ def weights_of(
     unseen: Sequence[tuple[np.ndarray, np.ndarray]] = (),
     *,
     usual: Mapping[str, float] = USUAL,
-    doubt: float = DOUBT,
 ) -> dict[str, float]:
     """w of an ``Ensemble`` of these experts, by name.
 
@@ -129,16 +127,14 @@ def weights_of(
     Without trees all experts have the same weight, of sum T^(−1/2), where T ≥ 1 maximises
     Σ log softmax(s_i/T)_{y_i} over these labels i: half of the correction, on the scale of log T, since the
     mean of several members is already less sure where they differ. With trees w = 1.4 e^v, where v maximises
-    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − ``doubt`` |v − log u|² with the ``usual`` weights u
+    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log u|² with the ``usual`` weights u
     (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
     """
     given = np.array([usual.get(name, usual[NETWORK]) for name in names])
-    return dict(zip(names, _weights(given, _with_trees(names), unseen, doubt).tolist(), strict=True))
+    return dict(zip(names, _weights(given, _with_trees(names), unseen).tolist(), strict=True))
 
 
-def _weights(
-    given: np.ndarray, trees: bool, unseen: Sequence[tuple[np.ndarray, np.ndarray]], doubt: float
-) -> np.ndarray:
+def _weights(given: np.ndarray, trees: bool, unseen: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     usual: np.ndarray = given if trees else np.full(len(given), 1 / len(given))
     scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
     if not unseen or not np.isfinite(scores).all():  # nothing to learn from; or their sum will be refused
@@ -155,6 +151,6 @@ def _weights(
         halved: np.ndarray = np.exp(found.x / 2) * usual
         return halved
     center = np.log(usual)
-    best = minimize(lambda v: loss(np.exp(v)) + doubt * ((v - center) ** 2).sum(), center).x
+    best = minimize(lambda v: loss(np.exp(v)) + DOUBT * ((v - center) ** 2).sum(), center).x
     weights: np.ndarray = SURER * np.exp(best)
     return weights

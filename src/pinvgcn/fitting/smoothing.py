@@ -76,7 +76,7 @@ class Smoothing:
             else:
                 factors = estimated_shares(Q, trained, here.rows, here.codes, group=group) / trained
             few = np.bincount(labels.codes).min() < LABELS
-            plain = replace(plain, trained=trained if away and few else None)
+            plain = replace(plain, trained=trained if away and few and away_rounds else None)
         else:
             factors = known_shares(priors, labels.classes) / trained
         smoothing = replace(plain, factors=factors)
