@@ -50,19 +50,33 @@ def test_the_formula():
     """Every step by hand, from the layers that were learned."""
     model = scan()
     shapes = local_geometry(X)
-    inputs = model.fitted_.scaling(np.hstack([X, shapes]), None)
+    inputs = model.fitted_.scaling(np.hstack([X, shapes[:, :54]]), None)  # by cells of one size everywhere
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
     V, _ = model.fitted_.nodes.place(X, model.spectrum_)
     members, w = model.fitted_.networks.members, model.fitted_.ensemble.weights
-    nets = [log_softmax(apply_layers(member.layers, inputs, V), axis=1) for member in members]
-    values = np.hstack([inputs[:, :3], shapes])  # thresholds need no ranks
-    trees = [forest.log_proba(values) for forest in model.fitted_.ensemble.experts["trees"].members]
-    scores = w["network"] * np.mean(nets, axis=0) + w["trees"] * np.mean(trees, axis=0)
-    p = softmax(scores, axis=1)
-    q = (p + 10 * around(model, p)) / 11
+    nets = np.mean([log_softmax(apply_layers(own.layers, inputs, V), axis=1) for own in members], axis=0)
+    experts = model.fitted_.ensemble.experts
+    fine, wide = (
+        np.mean([forest.log_proba(shapes) for forest in experts[name].members], axis=0)
+        for name in ("fine_trees", "wide_trees")
+    )
+    places = model.fitted_.places
     rows = np.flatnonzero(LABELS >= 0)
-    shares = estimated_shares(q, np.array([0.5, 0.5]), rows, LABELS[rows])
+    d = np.linalg.norm(X[:, None] - X[rows], axis=2).min(axis=1)
+    with np.errstate(divide="ignore"):
+        phi = np.minimum(1, np.sqrt(places.reach / d))[:, None]
+    more = 1 + (1 - phi) * w["network"] / (w["fine_trees"] + w["wide_trees"])
+    scores = phi * w["network"] * nets + more * (w["fine_trees"] * fine + w["wide_trees"] * wide)
+    p = softmax(scores, axis=1)
+    q = p
+    for _ in range(model.fitted_.smoothing.rounds):
+        q = (q + 10 * around(model, q)) / 11
+    if model.fitted_.smoothing.rounds == 1:
+        shares = estimated_shares(q, np.array([0.5, 0.5]), rows, LABELS[rows])
+    else:  # labels lie in two places: one step at half power
+        total = q.sum(axis=0) - q[rows].sum(axis=0) + np.bincount(LABELS[rows])
+        shares = 0.5 * np.sqrt(total / total.sum() / 0.5)
     np.testing.assert_allclose(model.priors_, shares, atol=1e-12)
     expected = q * shares / (q * shares).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.transduction_proba_, expected, atol=1e-9)
@@ -114,8 +128,10 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5).fit(X, LABELS, features=intensity)
-    assert model.fitted_.scaling.normal_scores.knots.shape[1] == 49 + 1
-    assert any((forest.feature == 52).any() for forest in model.fitted_.ensemble.experts["trees"].members)
+    assert model.fitted_.scaling.normal_scores.knots.shape[1] == 54 + 1
+    for name in ("fine_trees", "wide_trees"):
+        forests = model.fitted_.ensemble.experts[name].members
+        assert any((forest.feature == 84).any() for forest in forests)
     other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")
@@ -139,7 +155,7 @@ def test_how_long_training_takes():
 
 def test_sigma_by_labels_keeps_the_shapes():
     model = quick(sigma="labels", epochs=5).fit(X, LABELS)
-    assert model.network_.layers[0].weights.shape[1] == 52
+    assert model.network_.layers[0].weights.shape[1] == 57
 
 
 @pytest.mark.parametrize(
@@ -148,7 +164,7 @@ def test_sigma_by_labels_keeps_the_shapes():
         (X[::2], {}, 3),  # too few
         (X[:, :2], {}, 2),  # no height
         (X, {"geometry": False}, 3),
-        (X[::2], {"geometry": True}, 52),
+        (X[::2], {"geometry": True}, 57),
     ],
 )
 def test_who_is_a_scan(points, settings, width):
@@ -156,10 +172,10 @@ def test_who_is_a_scan(points, settings, width):
     model = quick(epochs=3, **settings).fit(points, labels)
     assert model.network_.layers[0].weights.shape[1] == width
     assert (model.fitted_.smoothing.neighbours, model.fitted_.smoothing.factors is None) == (
-        (10, False) if width == 52 else (None, True)
+        (10, False) if width == 57 else (None, True)
     )
-    assert model.fitted_.ensemble.members == (5 if width == 52 else 1)
-    assert ("trees" in model.fitted_.ensemble.experts) == (width == 52)
+    assert model.fitted_.ensemble.members == (5 if width == 57 else 1)
+    assert ("fine_trees" in model.fitted_.ensemble.experts) == (width == 57)
 
 
 def test_each_part_alone():
@@ -221,7 +237,10 @@ class TestAnotherScan:
         model = scan()
         assert model.fitted_.nodes.other_unit(X / 0.3048) is None
         assert "about 16 times wider apart than those of training" in model.fitted_.nodes.other_unit(X * 16)
-        with pytest.warns(ExtrapolationWarning, match=r"The points lie about 128 times closer .* unit\?"):
+        with (
+            pytest.warns(ExtrapolationWarning, match=r"The points lie about 128 times closer .* unit\?"),
+            pytest.warns(ExtrapolationWarning, match="classified by their shapes alone"),
+        ):
             model.predict(X / 128, among="own")
 
     def test_the_cells_of_training_measure_it(self):

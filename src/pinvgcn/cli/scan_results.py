@@ -58,6 +58,7 @@ def announce(
     report = f" The report took {after:,.1f} s more." if after else ""
     for line in (
         _learned_from(result),
+        *([] if result.weights is None else [result.weights]),
         *([] if result.expectation is None else [result.expectation]),
         *_held_out(result, tested),
         *([] if result.protected is None else [f"Protected, not in the table: {result.protected_line}."]),

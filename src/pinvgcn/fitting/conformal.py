@@ -65,7 +65,7 @@ class PredictionSets:
         rows = rows - start
         here = (rows >= 0) & (rows < each.shape[1])
         odds = np.zeros(len(rows))
-        odds[here] = _odds(each)[members[here], rows[here], codes[here]]
+        odds[here] = odds_of(each)[members[here], rows[here], codes[here]]
         right = np.zeros(len(rows))
         right[here] = each[members[here], rows[here]].argmax(axis=1) == codes[here]
         plain = cls(
@@ -104,7 +104,7 @@ class PredictionSets:
     def count(self, each: np.ndarray) -> np.ndarray:
         """How many labels of each class have larger odds than a row, by members' probabilities ``each``
         (members, m, classes) at the rows: (m, classes)."""
-        odds = _odds(each)
+        odds = odds_of(each)
         above = np.zeros(odds.shape[1:], dtype=np.int32)
         for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
             known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
@@ -157,7 +157,7 @@ def check_counts(coverage: float, counts: np.ndarray, classes: Sequence[Any]) ->
     places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
 
 
-def _odds(P: np.ndarray) -> np.ndarray:
+def odds_of(P: np.ndarray) -> np.ndarray:
     """q/(1 − q), with 1 − q as the sum of the others: where q rounds to 1, odds still differ."""
     others = np.zeros_like(P)
     others[..., 1:] = np.cumsum(P[..., :-1], axis=-1)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pinvgcn.fitting.conformal import odds_of
 from pinvgcn.fitting.estimate import AccuracyEstimate
 
 WIDTH = 1.645  # standard errors on each side, for 90 %
@@ -22,13 +23,31 @@ class HeldOut:
 
     recalls: np.ndarray  # (classes,)
     places: np.ndarray  # (classes,)
+    codes: np.ndarray  # (t,) the classes of these labels
+    odds: np.ndarray | None = None  # (t,) of their own class
 
     @classmethod
     def of(cls, right: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOut:
         """From labels with class ``codes`` (t,), and in how many ``places`` (classes,) they lie."""
         classes = len(places)
         counts, hits = np.bincount(codes, minlength=classes), np.bincount(codes, right, minlength=classes)
-        return cls((hits + DOUBT) / (counts + 2 * DOUBT), places)
+        return cls((hits + DOUBT) / (counts + 2 * DOUBT), places, codes)
+
+    @classmethod
+    def of_probabilities(cls, P: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOut:
+        """From the probabilities (t, classes) of these labels."""
+        own = odds_of(P)[np.arange(len(codes)), codes]
+        return replace(cls.of(P.argmax(axis=1) == codes, codes, places), odds=own)
+
+    def above(self, P: np.ndarray) -> np.ndarray:
+        """How many labels of each class have larger odds than rows with probabilities P: (m, classes)."""
+        assert self.odds is not None
+        found = np.zeros(P.shape, dtype=np.int32)
+        rows = odds_of(P)
+        for code in range(P.shape[1]):
+            known = np.sort(self.odds[self.codes == code])
+            found[:, code] = len(known) - np.searchsorted(known, rows[:, code], side="right")
+        return found
 
     def expected(self, shares: np.ndarray, confidence: float, *, basis: str) -> AccuracyEstimate:
         """For points of which the ``shares`` (classes,) have each class, and the mean ``confidence``.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from scipy.spatial import cKDTree
+from scipy.special import softmax
 
 from pinvgcn.checks import check_rows
 from pinvgcn.errors import DataError, TrainingError
@@ -394,7 +395,7 @@ def _away(
         folds = group_folds(labels, scans, count, seed)
     else:
         folds = block_folds(labels, points, count, seed)
-    kinds, unseen, codes, right = forest_kinds(scan.nodes, values.shape[1]), [], [], []
+    kinds, unseen = forest_kinds(scan.nodes, values.shape[1]), []
     for learned, held in folds.parts:
         if held is None or len(np.unique(learned.codes)) < len(labels.classes):
             continue
@@ -405,10 +406,9 @@ def _away(
         ]
         unseen.append((np.stack([forest.log_proba(values[there]) for forest in forests]), held.codes))
     weights = weights_of(PLACE_FREE, unseen, usual=AWAY)
-    for opinions, own in unseen:
-        joint = np.tensordot(np.array(list(weights.values())), opinions, axes=1)
-        codes.append(own)
-        right.append(joint.argmax(axis=1) == own)
-    found = (np.concatenate([*some, np.zeros(0, dtype=int)]) for some in (right, codes))
-    hits, own = found
-    return weights, HeldOut.of(hits.astype(float), own.astype(int), folds.places)
+    w = np.array(list(weights.values()))
+    proba = [softmax(np.tensordot(w, opinions, axes=1), axis=1) for opinions, _ in unseen]
+    if not proba:
+        return weights, HeldOut.of(np.zeros(0), labels.codes[:0], folds.places)
+    codes = np.concatenate([own for _, own in unseen])
+    return weights, HeldOut.of_probabilities(np.concatenate(proba), codes, folds.places)

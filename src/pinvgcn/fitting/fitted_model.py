@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from pinvgcn.features.averages import Averages
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
 from pinvgcn.features.pyramid import Pyramid
-from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.expectation import HeldOut
 from pinvgcn.fitting.inputs import InputScaling
@@ -216,27 +216,44 @@ class FittedModel:
             told += [self.ensemble.alone * s for s in scores]
         return np.hstack([softmax(s[rows.inverse], axis=1) for s in told])
 
-    def smoothed(self, flat: np.ndarray, smoothing: Smoothing) -> tuple[np.ndarray, np.ndarray]:
+    def smoothed(
+        self, flat: np.ndarray, smoothing: Smoothing, *, elsewhere: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """From ``point_probabilities`` that are averaged over neighbours: the probabilities (m, classes), and
         how many labels of each class have larger odds (m, classes) if the members' own are there."""
         joint, each = np.split(flat, [len(self.classes)], axis=1)
         above = np.empty((len(flat), 0), dtype=np.int32)
         if each.shape[1]:
             assert self.conformal is not None
-            above = self.conformal.from_averages(each, smoothing)
+            known = self._away_sets(elsewhere)
+            above = self.conformal.from_averages(each, smoothing) if known is None else known.above(joint)
         return smoothing.weighed(joint), above
 
-    def thresholds(self, coverage: float, *, classes: Sequence[Any] | None = None) -> np.ndarray:
+    def _away_sets(self, elsewhere: bool) -> HeldOut | None:
+        """The labels that decide on the sets of another scan."""
+        return self.held_away if elsewhere and self.held_away and self.held_away.odds is not None else None
+
+    def thresholds(
+        self, coverage: float, *, classes: Sequence[Any] | None = None, elsewhere: bool = False
+    ) -> np.ndarray:
         """How many labels of each class may have larger odds, for a set of this coverage: (classes,).
 
         An error where labels do not suffice; it names the ``classes``, which may have other names in a table.
         """
         names = self.classes if classes is None else np.array(classes, dtype=object)
-        return self._conformal().places(coverage, names)
+        known = self._away_sets(elsewhere)
+        if known is None:
+            return self._conformal().places(coverage, names)
+        return places_among(np.bincount(known.codes, minlength=len(names)), coverage, names)
 
     def sets(self, rows: PlacedRows, *, coverage: float) -> np.ndarray:
         """The conformal sets: a mask (m, classes)."""
-        thresholds, alone = self.thresholds(coverage), self.ensemble.alone
+        thresholds, alone = self.thresholds(coverage, elsewhere=rows.elsewhere), self.ensemble.alone
+        known = self._away_sets(rows.elsewhere)
+        if known is not None:
+            plain = replace(self.smoothing, factors=None, trained=None)
+            scores = self.ensemble.joint(rows.seen)[rows.inverse]
+            return known.above(plain(scores, rows.points, rows.among, elsewhere=True)) < thresholds
         each = [alone * scores[rows.inverse] for scores in self.ensemble.each(rows.seen)]
         above = self._conformal().at(each, self.smoothing, rows.points, rows.among, elsewhere=rows.elsewhere)
         return above < thresholds
@@ -276,6 +293,9 @@ class FittedModel:
             arrays["places.cells"] = self.places.cells
         if self.held_away is not None:
             arrays["held_away"] = np.stack([self.held_away.recalls, self.held_away.places])
+            arrays["held_away.codes"] = self.held_away.codes
+            if self.held_away.odds is not None:
+                arrays["held_away.odds"] = self.held_away.odds
         if self.smoothing.trained is not None:
             arrays["trained"] = self.smoothing.trained
         if cloud is not None:  # of a large scan the classes alone
@@ -362,7 +382,11 @@ class FittedModel:
             seconds=description["timings"],
             places=_places(description, arrays),
             estimate=None if told is None else AccuracyEstimate(**told),
-            held_away=None if held is None else HeldOut(held[0], held[1]),
+            held_away=None
+            if held is None
+            else HeldOut(
+                held[0], held[1], arrays["held_away.codes"].astype(np.int64), arrays.get("held_away.odds")
+            ),
         )  # fmt: skip
 
 

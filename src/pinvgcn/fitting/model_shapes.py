@@ -30,6 +30,8 @@ OF_A_MODEL = {
     "around.sums": "cells rm",
     "away": "2",
     "held_away": "2 m",
+    "held_away.codes": "t1",
+    "held_away.odds": "t1",
     "places": "t0 3",
     "places.cells": "c0 3",
     "trained": "m",
@@ -91,7 +93,12 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
     for name, letters in OF_A_MODEL.items():
         if name in arrays:
             shapes(name, arrays[name], letters)
-    for name, most in (("sets.codes", "m"), ("sets.members", "j"), ("transduction", "m")):
+    for name, most in (
+        ("sets.codes", "m"),
+        ("held_away.codes", "m"),
+        ("sets.members", "j"),
+        ("transduction", "m"),
+    ):
         found = arrays.get(name, np.empty(0))
         if ((found < 0) | (found >= shapes.known[most])).any():
             raise ModelFileError(f"its array {name!r} names what is not there; save the model again.")

@@ -80,6 +80,8 @@ def answers(
 
     elsewhere = fitted.places is not None and _is_elsewhere(tiles)
     rounds, last = smoothing.rounds_at(elsewhere), "proba"
+    if coverage is not None:
+        thresholds = fitted.thresholds(coverage, elsewhere=elsewhere)
     for number in range(1, rounds):  # all tiles of a round before the next
         name = f"round{number}"
         for tile in tiles.mine:
@@ -99,7 +101,7 @@ def answers(
     for tile in tiles.mine:
         piece = tiles.load(tile)
         q = averaged(tile, last) if rounds else np.array(tiles.kept(last, tile))
-        proba, above = fitted.smoothed(q, smoothing)
+        proba, above = fitted.smoothed(q, smoothing, elsewhere=elsewhere)
         found = None if thresholds is None else above < thresholds
         flags = np.array(tiles.kept("flags", tile))
         yield Answers(piece.index, proba, flags, found)

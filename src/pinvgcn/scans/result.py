@@ -13,6 +13,7 @@ import numpy as np
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.fitted_model import AWAY_BASIS, ELSEWHERE
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.scans.doubts import Doubts
 from pinvgcn.scans.fitting import Sample
@@ -21,7 +22,6 @@ from pinvgcn.scans.protection import Protected
 from pinvgcn.set_columns import SetSizes
 from pinvgcn.words import counted, verb
 
-ELSEWHERE = 0.1  # of the points beyond a model's support: the others are at its border
 MISPLACED = 0.9  # of the points far from all of training: it is not the model that is wrong
 AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
 
@@ -70,15 +70,37 @@ class Result:
 
     @property
     def estimate(self) -> AccuracyEstimate | None:
-        """How well the model is expected to do at the unlabelled points of the scan that it was fitted to."""
-        return self.model.accuracy_estimate_
+        """How well the model is expected to do: at the unlabelled points of the scan that it was fitted to,
+        or in this one if it is another."""
+        held = self.model.fitted_.held_away
+        if not self.elsewhere or held is None:
+            return self.model.accuracy_estimate_
+        return held.expected(self.counts / self.counts.sum(), self.mean_confidence, basis=AWAY_BASIS)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether this is another scan than the model was fitted to."""
+        other = self.outside > ELSEWHERE * self.source.count
+        return bool(other and self.counts.any() and not self.given.any())
+
+    @property
+    def weights(self) -> str | None:
+        """How the experts are weighed, for people."""
+        ensemble = self.model.fitted_.ensemble
+        if ensemble.away is None:
+            return None
+        used = ensemble.away if self.elsewhere else ensemble.weights
+        words = ", ".join(f"{name.replace('_', ' ')} {weight:.2f}" for name, weight in used.items())
+        where = "; the network fades with the distance to the labels" if not self.elsewhere else ""
+        return f"Experts by weight: {words}{where}."
 
     @property
     def expectation(self) -> str | None:
         """The estimate as a line for people, which tells whether it is about this scan."""
         if self.estimate is None:
             return None
-        where = "" if self.given.any() else "On the scan that the model was fitted to: "
+        here = self.given.any() or self.elsewhere
+        where = "" if here else "On the scan that the model was fitted to: "
         return where + self.estimate.sentence()
 
     @property
@@ -122,17 +144,19 @@ class Result:
         lines = [] if self.unit is None else [self.unit]
         if self.outside:
             lie = verb(self.outside, "lies", "lie")
-            guess = verb(self.outside, "its class is a guess", "their classes are guesses")
+            is_ = verb(self.outside, "is", "are")
+            place = verb(self.outside, "its place", "their place")
+            free = self.model.fitted_.places is not None
+            how = f"classified without {place}" if free else "classified by a guess"
             lines.append(
-                f"{counted(self.outside, 'point')} {lie} beyond what the model was fitted to: {guess} "
-                "(outside = 1)"
+                f"{counted(self.outside, 'point')} {lie} outside the cloud that the model was fitted to and "
+                f"{is_} {how} (outside = 1)"
             )
-            share = self.outside / self.classified
-            if share > ELSEWHERE:
-                of = "the scan" if self.protected is None else "what was classified"
+            if self.elsewhere and free:
+                lines.append("this is another scan: shapes decide, class shares are estimated from it")
+            elif self.elsewhere:
                 lines.append(
-                    f"that is {100 * share:.0f} % of {of}: the model was fitted elsewhere, and other "
-                    "classes and sets may be wrong as well, however sure it is; fit with labels from here"
+                    "the model was fitted elsewhere, and knows nothing but places; fit with labels from here"
                 )
         if self.alone:
             far = verb(self.alone, "is", "are")
@@ -150,6 +174,7 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
+        away = self.model.fitted_.ensemble.away
         return {
             "input": str(self.source.path),
             "format": self.source.format,
@@ -180,7 +205,12 @@ class Result:
             "points_per_second": self.points_per_second,
             "estimate": None
             if self.estimate is None
-            else {**self.estimate.as_dict(), "of": "this scan" if self.given.any() else "the fitted scan"},
+            else {
+                **self.estimate.as_dict(),
+                "of": "this scan" if self.given.any() or self.elsewhere else "the fitted scan",
+            },
+            "weights": dict(self.model.fitted_.ensemble.weights),
+            "weights_elsewhere": None if away is None else dict(away),
             "questions": None if self.doubts is None or self.doubts.path is None else str(self.doubts.path),
             "sets": None if self.sets is None else {**self.sets.as_dict(), "written_as": self.set_column},
         }
