@@ -7,7 +7,7 @@ stay exact").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -160,10 +160,15 @@ class Tiles:
         """The sums of all that the points of a tile may look at."""
         return Pyramid.sum([Pyramid.of(some, lattice) for some, _ in self.around(tile, lattice.margin)])
 
-    def averages(self, tile: int, kept: str, cell: float) -> Averages:
-        """The same for means of the values that were ``kept``."""
+    def averages(
+        self, tile: int, kept: str, cell: float, *, of: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> Averages:
+        """The same for means of the values that were ``kept``, or of what a function makes ``of`` them."""
         parts = self.around(tile, averaging_lattice(cell).margin, kept)
-        return Averages.sum([Averages.of(points, values, cell) for points, values in parts])
+        change = of or (lambda values: values)
+        return Averages.sum(
+            [Averages.of(points, change(values), cell) for points, values in parts if values is not None]
+        )
 
     def cell_size(self) -> float:
         """That of the whole cloud; see `cell_size`."""

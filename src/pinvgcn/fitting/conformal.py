@@ -56,9 +56,9 @@ class PredictionSets:
         some = [(number, labels) for number, labels in enumerate(held) if labels is not None]
         if not some:
             return None
-        P = np.stack([softmax(s, axis=1) for s in scores])
-        flat, around = smoothing.among_all(np.concatenate(list(P), axis=1), nodes)
-        each = np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(P), axis=1)])
+        P = smoothing.weighed(np.concatenate([softmax(s, axis=1) for s in scores], axis=1))
+        flat, around = smoothing.among_all(P, nodes)
+        each = np.stack(np.split(flat, len(scores), axis=1))
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
@@ -84,22 +84,17 @@ class PredictionSets:
         smoothing: Smoothing,
         points: np.ndarray | None,
         among: str,
-        *,
-        elsewhere: bool = False,
     ) -> np.ndarray:
         """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
         flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
+        flat = smoothing.weighed(flat)
         if points is not None:
-            rounds = smoothing.rounds_at(elsewhere)
-            flat = smoothing.averaged(flat, points, self.around, among, rounds=rounds)
-            total = flat.sum(axis=0).reshape(len(scores), -1).sum(axis=0)
-            smoothing = smoothing.at(elsewhere, total, len(flat))
-        return self.count(np.stack([smoothing.weighed(Q) for Q in np.split(flat, len(scores), axis=1)]))
+            flat = smoothing.averaged(flat, points, self.around, among, rounds=smoothing.rounds_at(False))
+        return self.from_averages(flat)
 
-    def from_averages(self, flat: np.ndarray, smoothing: Smoothing) -> np.ndarray:
+    def from_averages(self, flat: np.ndarray) -> np.ndarray:
         """``above`` from members' probabilities side by side (m, members · classes), averaged already."""
-        each = np.split(flat, flat.shape[1] // self.above.shape[1], axis=1)
-        return self.count(np.stack([smoothing.weighed(Q) for Q in each]))
+        return self.count(np.stack(np.split(flat, flat.shape[1] // self.above.shape[1], axis=1)))
 
     def count(self, each: np.ndarray) -> np.ndarray:
         """How many labels of each class have larger odds than a row, by members' probabilities ``each``

@@ -14,7 +14,6 @@ from pinvgcn.fitting.estimate import AccuracyEstimate
 WIDTH = 1.645  # standard errors on each side, for 90 %
 FLOOR = 0.005  # no interval is narrower than this on each side
 DOUBT = 0.5  # of a label, right and wrong, added to each class: none is known to be always right
-AGREE = 0.15  # confidence and held-out labels that differ by more contradict each other
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def learn(
         ensemble=ensemble,
         smoothing=smoothing,
         conformal=conformal,
-        priors=labels.shares if smoothing.factors is None else labels.shares * smoothing.factors,
+        priors=_normalised(labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)),
         transduction=P.argmax(axis=1),
         transduction_proba=P,
         sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
@@ -200,6 +200,11 @@ def learn(
         estimate=estimate,
         held_away=None if away is None else away[1],
     )
+
+
+def _normalised(shares: np.ndarray) -> np.ndarray:
+    total: np.ndarray = shares / shares.sum()
+    return total
 
 
 class Scan(NamedTuple):
@@ -381,16 +386,14 @@ def _away(
     scan: Scan,
     scans: np.ndarray | None,
     seed: int,
-) -> tuple[dict[str, float], HeldOut]:
+) -> tuple[dict[str, float], HeldOut | None]:
     """The weights of place-free experts in another scan, and how they do there.
 
     Whole scans are held out, or blocks of this one: ``values`` (m, v) are what trees see of its labels.
     """
     count, points = settings.members, scan.places.points
     if count == 1:
-        return weights_of(PLACE_FREE, usual=AWAY), HeldOut.of(
-            np.zeros(0), labels.codes[:0], scan.folds.places
-        )
+        return weights_of(PLACE_FREE, usual=AWAY), None
     if scans is not None and len(np.unique(scans)) > 1:
         folds = group_folds(labels, scans, count, seed)
     else:
@@ -409,6 +412,6 @@ def _away(
     w = np.array(list(weights.values()))
     proba = [softmax(np.tensordot(w, opinions, axes=1), axis=1) for opinions, _ in unseen]
     if not proba:
-        return weights, HeldOut.of(np.zeros(0), labels.codes[:0], folds.places)
+        return weights, None
     codes = np.concatenate([own for _, own in unseen])
     return weights, HeldOut.of_probabilities(np.concatenate(proba), codes, folds.places)

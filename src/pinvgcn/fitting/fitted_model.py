@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,6 @@ from pinvgcn.spectra import Spectrum
 AWAY_BASIS = "blocks of labels or whole scans held out, and the confidence of the model"
 ELSEWHERE = 0.5  # of the points of a cloud outside the training cloud: it is another scan
 ASKED = 4_096  # points that tell in which cloud they lie
-AS_DENSE = 0.75  # of the density of the training cloud: points that are so dense are a cloud of their own
 
 
 @dataclass(frozen=True)
@@ -130,9 +129,8 @@ class FittedModel:
             return "own"
         some = points[:: max(1, len(points) // ASKED)]
         there = nodes.pyramid.crowd(some)
-        return (
-            "own" if Pyramid.of(points, nodes.pyramid.lattice).crowd(some) >= AS_DENSE * there else "training"
-        )
+        here = Pyramid.of(points, nodes.pyramid.lattice).crowd(some)
+        return "own" if here - 1 > there else "training"  # but for the point itself
 
     def trusted(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Basis values of points of a scan (m, k + r), and how far their place counts: (m,)."""
@@ -216,18 +214,15 @@ class FittedModel:
             told += [self.ensemble.alone * s for s in scores]
         return np.hstack([softmax(s[rows.inverse], axis=1) for s in told])
 
-    def smoothed(
-        self, flat: np.ndarray, smoothing: Smoothing, *, elsewhere: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """From ``point_probabilities`` that are averaged over neighbours: the probabilities (m, classes), and
+    def smoothed(self, flat: np.ndarray, *, elsewhere: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """From ``point_probabilities`` that are weighed and averaged: the probabilities (m, classes), and
         how many labels of each class have larger odds (m, classes) if the members' own are there."""
         joint, each = np.split(flat, [len(self.classes)], axis=1)
         above = np.empty((len(flat), 0), dtype=np.int32)
         if each.shape[1]:
-            assert self.conformal is not None
             known = self._away_sets(elsewhere)
-            above = self.conformal.from_averages(each, smoothing) if known is None else known.above(joint)
-        return smoothing.weighed(joint), above
+            above = self._conformal().from_averages(each) if known is None else known.above(joint)
+        return joint, above
 
     def _away_sets(self, elsewhere: bool) -> HeldOut | None:
         """The labels that decide on the sets of another scan."""
@@ -251,12 +246,9 @@ class FittedModel:
         thresholds, alone = self.thresholds(coverage, elsewhere=rows.elsewhere), self.ensemble.alone
         known = self._away_sets(rows.elsewhere)
         if known is not None:
-            plain = replace(self.smoothing, factors=None, trained=None)
-            scores = self.ensemble.joint(rows.seen)[rows.inverse]
-            return known.above(plain(scores, rows.points, rows.among, elsewhere=True)) < thresholds
+            return known.above(self.probabilities(rows)) < thresholds
         each = [alone * scores[rows.inverse] for scores in self.ensemble.each(rows.seen)]
-        above = self._conformal().at(each, self.smoothing, rows.points, rows.among, elsewhere=rows.elsewhere)
-        return above < thresholds
+        return self._conformal().at(each, self.smoothing, rows.points, rows.among) < thresholds
 
     def transduction_sets(self, *, coverage: float) -> np.ndarray:
         """The conformal sets of the training rows: a mask (n, classes)."""
@@ -329,6 +321,7 @@ class FittedModel:
             "neighbours": smoothing.neighbours,
             "averaged_over": smoothing.cell,
             "rounds": [smoothing.rounds, smoothing.away_rounds],
+            "away_power": smoothing.away_power,
             "reach": None if self.places is None else [self.places.reach, self.places.level],
             "estimate": None if self.estimate is None else self.estimate.as_dict(),
             "sigma": self.sigma,
@@ -373,6 +366,7 @@ class FittedModel:
                 rounds=description["rounds"][0],
                 away_rounds=description["rounds"][1],
                 trained=arrays.get("trained"),
+                away_power=description["away_power"],
             ),
             conformal=PredictionSets.from_state(arrays, each),
             priors=arrays["priors"],

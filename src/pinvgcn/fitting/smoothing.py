@@ -1,4 +1,4 @@
-"""From scores to probabilities: averaged over neighbours, then corrected for the shares of classes."""
+"""From scores to probabilities: corrected for the shares of classes, then averaged over neighbours."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ SCAN = 2_000  # points, from which on they tell the shares of classes
 
 @dataclass(frozen=True)
 class Smoothing:
-    """p ↦ f ∘ q, normalised, with q = (p + k p̄)/(k + 1), p̄ the mean of p over the cells around a point.
+    """p ↦ q = (p' + k p̄)/(k + 1), p' = f ∘ p normalised, p̄ the mean of p' over the cells around a point.
 
+    Class shares come first: an average has less of a rare class at every point of it, and would lose it.
     p̄ is as smooth as a mean over about k nearest points. A point counts once for itself and once among those
     around it if it is in the cloud, so that a point of training seen again has the probabilities that it had
-    (docs/maths.md, 9). In several ``rounds`` q takes the place of p.
+    (docs/maths.md, 9). In several ``rounds`` q takes the place of p'.
     """
 
     neighbours: int | None  # k; None where nothing is averaged
     cell: float | None  # the side of the finest cells
-    around: Averages | None  # of p, and of q of each round but the last, at this rank's points of training
+    around: Averages | None  # of p', and of q of each round but the last, at this rank's points of training
     factors: np.ndarray | None  # f: (classes,); None where nothing is corrected
     rounds: int = 1
     away_rounds: int = 1  # in another scan
-    trained: np.ndarray | None = None  # (classes,) shares of the labels, if those of another scan are found
+    trained: np.ndarray | None = None  # (classes,) shares of the labels, if those of a scan are estimated
+    away_power: float = 0.0  # of the class shares of another scan, from none to fully
 
     @classmethod
     def of(
@@ -61,26 +63,23 @@ class Smoothing:
         P = softmax(scores, axis=1)
         rounds = GROUPED_ROUNDS if grouped and cell is not None and cell < THIN else 1
         away_rounds = GROUPED_ROUNDS if cell is not None and cell < THIN else 0
-        plain = cls(neighbours, cell, None, None, rounds, away_rounds if away else 1)
-        Q, around = plain.among_all(P, nodes)
-        plain = replace(plain, around=around)
+        smoothing = cls(neighbours, cell, None, None, rounds, away_rounds if away else 1)
         trained = labels.shares
-        if priors is None:
-            return plain, Q
         if isinstance(priors, str):
             assert nodes.graph is not None
-            here, group = labels.within(nodes.graph.start, len(Q)), nodes.graph.group
+            here, group = labels.within(nodes.graph.start, len(P)), nodes.graph.group
             if grouped:
-                known = np.bincount(here.codes, minlength=Q.shape[1]) - Q[here.rows].sum(axis=0)
-                factors = stepped_factors(group.sum(Q.sum(axis=0) + known), trained, SAFE)
+                known = np.bincount(here.codes, minlength=P.shape[1]) - P[here.rows].sum(axis=0)
+                factors = stepped_factors(group.sum(P.sum(axis=0) + known), trained, SAFE)
             else:
-                factors = estimated_shares(Q, trained, here.rows, here.codes, group=group) / trained
+                factors = estimated_shares(P, trained, here.rows, here.codes, group=group) / trained
             few = np.bincount(labels.codes).min() < LABELS
-            plain = replace(plain, trained=trained if away and few and away_rounds else None)
-        else:
-            factors = known_shares(priors, labels.classes) / trained
-        smoothing = replace(plain, factors=factors)
-        return smoothing, smoothing.weighed(Q)
+            power = SAFE if away and few and away_rounds else 0.0
+            smoothing = replace(smoothing, factors=factors, trained=trained, away_power=power)
+        elif priors is not None:
+            smoothing = replace(smoothing, factors=known_shares(priors, labels.classes) / trained)
+        Q, around = smoothing.among_all(smoothing.weighed(P), nodes)
+        return replace(smoothing, around=around), Q
 
     def __call__(
         self, scores: np.ndarray, points: np.ndarray | None, among: str, *, elsewhere: bool = False
@@ -88,10 +87,10 @@ class Smoothing:
         """Probabilities at ``points`` with these scores; around them are those of "training", or their
         "own"; ``elsewhere`` in another scan."""
         P = softmax(scores, axis=1)
+        W = self.at(elsewhere, P.sum(axis=0), len(P)).weighed(P)
         if points is None:
-            return self.weighed(P)
-        Q = self.averaged(P, points, self.around, among, rounds=self.rounds_at(elsewhere))
-        return self.at(elsewhere, Q.sum(axis=0), len(Q)).weighed(Q)
+            return W
+        return self.averaged(W, points, self.around, among, rounds=self.rounds_at(elsewhere))
 
     def rounds_at(self, elsewhere: bool) -> int:
         """How often probabilities are averaged."""
@@ -99,11 +98,12 @@ class Smoothing:
 
     def at(self, elsewhere: bool, total: np.ndarray, count: int) -> Smoothing:
         """With the class shares of another scan, if points are ``elsewhere``: of ``count`` points whose
-        averaged probabilities have the sum ``total`` (classes,)."""
+        probabilities have the sum ``total`` (classes,)."""
         if not elsewhere or self.trained is None:
             return self
-        factors = stepped_factors(total, self.trained, SAFE) if count >= SCAN else None
-        return replace(self, factors=factors)
+        if not self.away_power or count < SCAN:
+            return replace(self, factors=None)
+        return replace(self, factors=stepped_factors(total, self.trained, self.away_power))
 
     def averaged(
         self,
@@ -115,8 +115,8 @@ class Smoothing:
         rounds: int = 1,
         heard: Callable[[int], None] = lambda count: None,
     ) -> np.ndarray:
-        """q after all ``rounds``, with the means of ``around``, or of the points' "own" P: (m, …), whatever
-        the columns are.
+        """q after all ``rounds`` from p', with the means of ``around``, or of the points' "own": (m, …),
+        whatever the columns are.
 
         ``heard`` is told how many points are done.
         """
@@ -149,6 +149,9 @@ class Smoothing:
             q = self.averaged(q, nodes.points, averages_of_all(own, nodes.points, group), "training")
         return q, replace(own, sums=np.hstack(sums))
 
-    def weighed(self, q: np.ndarray) -> np.ndarray:
-        """f ∘ q, normalised"""
-        return q if self.factors is None else corrected(q, self.factors)
+    def weighed(self, P: np.ndarray) -> np.ndarray:
+        """f ∘ p, normalised, for each of the blocks of classes that stand side by side: (m, …)"""
+        if self.factors is None:
+            return P
+        blocks = np.split(P, P.shape[1] // len(self.factors), axis=1)
+        return np.hstack([corrected(block, self.factors) for block in blocks])

@@ -16,6 +16,7 @@ from pinvgcn.parallel import cores
 from pinvgcn.pool import in_pool
 
 REACHED = 0.9  # the quantile of held-out distances up to which a place is trusted
+FAR = 1e30  # where nothing was held out
 COVERED = 0.98  # of the points share their cell of the support with another one
 
 
@@ -54,7 +55,7 @@ class LabelledPlaces:
             cell, keys = grouped(positions, in_curve_order(positions, lattice.bits), lattice.bits + level)
             if (np.bincount(cell)[cell] > 1).mean() >= COVERED:
                 break
-        reach = float(np.quantile(held_out, REACHED)) if len(held_out) else np.inf
+        reach = float(np.quantile(held_out, REACHED)) if len(held_out) else FAR
         return cls(points, reach, lattice, level, keys)
 
     def distances(self, points: np.ndarray) -> np.ndarray:

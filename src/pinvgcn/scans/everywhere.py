@@ -65,43 +65,36 @@ def answers(
             tiles.keep("proba", tile, P)
         progress.end()
     tiles.group.wait()
-    smoothing = fitted.smoothing
-    progress = Within(tell, "Averaging", total * max(1, max(smoothing.rounds, smoothing.away_rounds)))
-
-    def averaged(tile: int, kept: str) -> np.ndarray:
-        q = np.array(tiles.kept(kept, tile))
-        assert smoothing.cell is not None
-        progress.begin(len(q))
-        means = tiles.averages(tile, kept, smoothing.cell)
-        points = tiles.load(tile).points
-        q = smoothing.averaged(q, points, means, "training", heard=progress.part())
-        progress.end()
-        return q
-
     elsewhere = fitted.places is not None and _is_elsewhere(tiles)
+    sums = np.zeros(len(fitted.classes))
+    for tile in tiles.mine if elsewhere else ():
+        sums += tiles.kept("proba", tile)[:, : len(sums)].sum(axis=0)
+    smoothing = fitted.smoothing.at(elsewhere, tiles.group.sum(sums), tiles.count)
     rounds, last = smoothing.rounds_at(elsewhere), "proba"
     if coverage is not None:
         thresholds = fitted.thresholds(coverage, elsewhere=elsewhere)
+    progress = Within(tell, "Averaging", total * max(1, rounds))
+
+    def averaged(tile: int, number: int) -> np.ndarray:
+        """After this number of rounds, from what was kept after the one before."""
+        weigh = smoothing.weighed if number <= 1 else lambda values: values
+        q = weigh(np.array(tiles.kept(last, tile)))
+        if number:
+            assert smoothing.cell is not None
+            progress.begin(len(q))
+            means = tiles.averages(tile, last, smoothing.cell, of=weigh)
+            q = smoothing.averaged(q, tiles.load(tile).points, means, "training", heard=progress.part())
+            progress.end()
+        return q
+
     for number in range(1, rounds):  # all tiles of a round before the next
-        name = f"round{number}"
         for tile in tiles.mine:
-            tiles.keep(name, tile, averaged(tile, last))
+            tiles.keep(f"round{number}", tile, averaged(tile, number))
         tiles.group.wait()
-        last = name
-    if elsewhere and smoothing.trained is not None:
-        name = "averaged"
-        sums = np.zeros(len(fitted.classes))
-        for tile in tiles.mine:
-            q = averaged(tile, last) if rounds else np.array(tiles.kept(last, tile))
-            tiles.keep(name, tile, q)
-            sums += q[:, : len(fitted.classes)].sum(axis=0)
-        tiles.group.wait()
-        smoothing = smoothing.at(True, tiles.group.sum(sums), tiles.count)
-        rounds, last = 0, name
+        last = f"round{number}"
     for tile in tiles.mine:
         piece = tiles.load(tile)
-        q = averaged(tile, last) if rounds else np.array(tiles.kept(last, tile))
-        proba, above = fitted.smoothed(q, smoothing, elsewhere=elsewhere)
+        proba, above = fitted.smoothed(averaged(tile, rounds), elsewhere=elsewhere)
         found = None if thresholds is None else above < thresholds
         flags = np.array(tiles.kept("flags", tile))
         yield Answers(piece.index, proba, flags, found)
