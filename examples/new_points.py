@@ -32,7 +32,8 @@ with tempfile.TemporaryDirectory() as folder:
     model.save(path)
     print(f"saved in {path.stat().st_size / 2**20:.1f} MiB")
     again = PinvGCNClassifier.load(path)
-answer = np.concatenate([again.predict(later[i : i + 1000]) for i in range(0, len(later), 1000)])
+pieces = [later[i : i + 1000] for i in range(0, len(later), 1000)]
+answer = np.concatenate([again.predict(piece, among="training") for piece in pieces])
 print(f"points never seen: {np.mean(answer == later_truth):.1%} right")
 
 # %%
@@ -42,7 +43,7 @@ same = np.abs(again.predict_proba(points) - model.transduction_proba_).max()
 print(f"largest difference of a probability: {same:.0e}")
 
 # %%
-# Points far outside the scan are an extrapolation, and `predict` says so.
+# Points outside the scan are classified by their shapes alone, and `predict` says so.
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     again.predict(later[:5] + np.array([150.0, 0.0, 0.0]))
