@@ -21,7 +21,7 @@
     ├── RankWarning              fewer eigenvectors exist than were asked for
     ├── ToleranceWarning         an eigenpair is less accurate than was asked for
     ├── UnseenValueWarning       prediction met values that training never saw
-    ├── ExtrapolationWarning     prediction met points far outside the training cloud
+    ├── ExtrapolationWarning     prediction met points outside the training cloud
     ├── SlowWarning              what was asked for will take long
     └── TrainingWarning          training ended before its time
 
@@ -102,7 +102,7 @@ class UnseenValueWarning(PinvGCNWarning):
 
 
 class ExtrapolationWarning(PinvGCNWarning):
-    """Prediction met points far outside the training cloud."""
+    """Prediction met points outside the training cloud."""
 
 
 class SlowWarning(PinvGCNWarning):

@@ -54,7 +54,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         function of position; the paper has 0.
     geometry : bool or "auto"
         "gaussian": whether the network sees the local shapes of ``local_geometry`` beside the coordinates,
-        whose last must be the height. "auto": for points in space, 2,000 or more.
+        whose last must be the height, and trees see them alone. "auto": for points in space, 2,000 or more.
     solver, tolerance
         How the spectrum is computed and how large a residual is accepted; see ``Graph.spectrum``.
     bins, binning, missing, min_size
@@ -82,22 +82,28 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None
         Importance of the classes in training.
     members : int or "auto"
-        How many networks are trained, whose scores are averaged. Each of several goes without its own part of
-        each class's labels, by which it is found how sure they may be and which classes a ``predict_set``
-        holds. "auto" for 5 on tables and wherever ``geometry`` is used, 1 elsewhere.
+        How many networks are trained, whose scores are averaged. Each of several goes without one fold of the
+        labels, by which it is found how sure they may be, which classes a ``predict_set`` holds and, for
+        scans, how well they do. Folds are random, or for scans such that held-out labels lie as far from
+        others as unlabelled points (docs/maths.md, 9.7). "auto" for 5 on tables and wherever ``geometry`` is
+        used, 1 elsewhere.
     trees : int or "auto"
-        How many extremely randomised trees each member grows beside its network, from the same inputs and
-        labels; the probabilities of both are multiplied, with exponents found at the labels that the member
-        has not seen. "auto" for 40 wherever ``geometry`` is used, 0 elsewhere.
+        How many extremely randomised trees each member grows beside its network, from the same labels; the
+        probabilities of all are multiplied, with exponents found at the labels that the member has not seen.
+        For scans each member grows two forests of so many: one sees fine shapes, one wide shapes, and neither
+        knows the place, so that both classify other scans; without ``geometry`` one forest sees what the
+        network sees. "auto" for 40 wherever ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": class probabilities are averaged over what lies around a point, about as widely as over so
-        many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used.
+        many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used. There are three
+        rounds of it where labels of a scan lie in few places, and in other scans (docs/maths.md, 9.1).
         "categorical": beside each network a walk goes from row to one of so many rows that share most values
         with it, and tells which labels it meets; None for no walk, "auto" for 5.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
-        from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. "auto" is
-        "estimated" wherever ``geometry`` is used, None elsewhere.
+        from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. Where labels
+        of a scan lie in few places, and in other scans, "estimated" corrects by one step at half power
+        (docs/maths.md, 9.2). "auto" is "estimated" wherever ``geometry`` is used, None elsewhere.
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.

@@ -162,7 +162,7 @@ def segment(
     """Classify every point of a scan from the few that are labelled.
 
     The copy has the class of every point, `confidence`, the probability of that class, and
-    `outside`: 1 where nothing like the point was in training, 2 where there is no prediction.
+    `outside`: 1 where the point was classified without its place, 2 where there is no prediction.
     Points that had a label keep it; --only and --keep protect others, which then keep the class that they
     have in the file. Noise (7 and 18 of LAS) takes no part and stays what it is.
     """
