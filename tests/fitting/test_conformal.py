@@ -169,7 +169,9 @@ class TestClassifier:
             odds.append(q / others)
         labels = RowLabels.of(LABELS, 600)
         above = np.zeros((600, 3))
-        for o, (_, held) in zip(odds, random_folds(labels, 4, seed_of(model.random_state)).parts, strict=True):
+        for o, (_, held) in zip(
+            odds, random_folds(labels, 4, seed_of(model.random_state)).parts, strict=True
+        ):
             for row, c in zip(held.rows, held.codes, strict=True):
                 above[:, c] += o[row, c] > o[:, c] * (1 + 1e-9)
         np.testing.assert_array_equal(above < 19, model.transduction_set(coverage=0.9))
