@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -137,19 +137,21 @@ class Unasked:
         return {}
 
 
+WEIGHTS = {NETWORK: 0.5, FINE_TREES: 1.5, WIDE_TREES: 0.25}
+
+
 class TestTrust:
     """Where the place of a row counts with φ, an expert that knows it has φ w; others share the rest."""
 
     RNG = np.random.default_rng(0)
     NET, FINE, WIDE = RNG.normal(size=(3, 2, 6, 3))  # experts; members, rows, classes
-    WEIGHTS = {NETWORK: 0.5, FINE_TREES: 1.5, WIDE_TREES: 0.25}
     HOME = 0.5 * NET + 1.5 * FINE + 0.25 * WIDE
     ELSEWHERE = 0.3 * FINE + 0.9 * WIDE
 
     def ensemble(self, network, *, away=True) -> Ensemble:
         experts = {NETWORK: network, FINE_TREES: Fixed(*self.FINE), WIDE_TREES: Fixed(*self.WIDE)}
         # in another order than the experts: weights go by name
-        return Ensemble(2, experts, self.WEIGHTS, {WIDE_TREES: 0.9, FINE_TREES: 0.3} if away else None)
+        return Ensemble(2, experts, WEIGHTS, {WIDE_TREES: 0.9, FINE_TREES: 0.3} if away else None)
 
     def each(self, trust, network=None) -> np.ndarray:
         ensemble = self.ensemble(Fixed(*self.NET) if network is None else network)
@@ -182,7 +184,7 @@ class TestTrust:
         found = self.each(phi)
         for row, share in enumerate(phi):
             grown = 1 + (1 - share) * 0.5 / 1.75
-            assert share * 0.5 + grown * 1.75 == pytest.approx(sum(self.WEIGHTS.values()))
+            assert share * 0.5 + grown * 1.75 == pytest.approx(sum(WEIGHTS.values()))
             expected = share * 0.5 * self.NET[:, row] + grown * (
                 1.5 * self.FINE[:, row] + 0.25 * self.WIDE[:, row]
             )

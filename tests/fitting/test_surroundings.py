@@ -34,7 +34,7 @@ def level_by_hand(points: np.ndarray, lattice: Lattice) -> int:
 
 
 def inside_by_hand(points: np.ndarray, cloud: np.ndarray, size: float) -> np.ndarray:
-    """Whether a point of the cloud lies in one of the eight cells around: half a cell away along each axis."""
+    """Whether a point of the cloud is in one of the eight cells around: half a cell away along each axis."""
     there = set(cells_of(cloud, size))
     return np.array([any(cell in there for cell in cells_of(x + AROUND * size, size)) for x in points])
 

@@ -56,6 +56,7 @@ WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "aroun
 # what a scan with trees has, and nothing else has any of it
 OF_A_SCAN = ("away", "held_away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
 MOST_ROUNDS = 10  # of averages
+TINY = np.finfo(float).tiny  # more than nothing
 TREES = ("trees", "fine_trees", "wide_trees")
 OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
 
@@ -110,7 +111,7 @@ def _check_numbers(description: dict[str, Any]) -> None:
     here, away = rounds
     if not (_is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS)):
         raise ModelFileError(
-            f"its rounds must be two whole numbers from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead."
+            f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead."
         )
     if description["estimate"] is None:
         return
@@ -139,16 +140,16 @@ def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         raise ModelFileError(
             f"its reach must be a distance and a level below {nodes['levels']}. Got {reach!r} instead."
         )
-    right = {
-        "away": lambda weights: weights > 0,
-        "held_away": lambda held: (held >= 0) & (held <= [[1], [np.inf]]),  # recalls, and counts of places
-        "places": np.isfinite,
-        "places.cells": np.isfinite,
-        "trained": lambda shares: shares > 0,
-    }
-    for name, is_right in right.items():
+    for name, least, most in (  # recalls are shares, beside them are counts of places
+        ("away", TINY, np.inf),
+        ("held_away", 0.0, [[1.0], [np.inf]]),
+        ("places", -np.inf, np.inf),
+        ("places.cells", -np.inf, np.inf),
+        ("trained", TINY, 1.0),
+    ):
         array = arrays.get(name, np.ones(1))
-        if not (array.size and array.dtype.kind in "fiu" and (np.isfinite(array) & is_right(array)).all()):
+        known = array.dtype.kind in "fiu" and array.size > 0 and np.isfinite(array).all()
+        if not (known and (array >= least).all() and (array <= most).all()):
             raise ModelFileError(f"its array {name!r} does not hold what it should; save the model again.")
 
 
