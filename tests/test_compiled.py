@@ -141,10 +141,13 @@ def test_threads_that_come_first_together_set_one_stamp():
         assert len(stamp.removeprefix(f"{before} ")) == 64
 
 
-def test_an_interrupt_waits_for_the_compiler():
+def test_an_interrupt_waits_for_the_compiler(tmp_path, monkeypatch):
     """Raised in a callback of LLVM it would be lost, and the command would go on or end in a traceback."""
     from numba.extending import overload
 
+    monkeypatch.setattr(
+        numba.config, "CACHE_DIR", str(tmp_path)
+    )  # what a run before has kept is not compiled
     compilation = []
 
     def part(x):

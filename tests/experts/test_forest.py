@@ -64,13 +64,10 @@ def test_on_the_thresholds_themselves():
     np.testing.assert_allclose(grown().log_proba(points), expected(points), rtol=0, atol=1e-14)
 
 
-def test_every_leaf_is_scikit_learns():
-    """Each tree alone, with shares that tell its leaves apart."""
-    forest = grown()
-    points = np.concatenate([X, EDGES, on_the_thresholds()])
-    leaves = learned().apply(points)  # (m, trees), numbers of nodes in their tree
-    ends = [*forest.roots[1:], len(forest.feature)]
-    for number, (start, stop) in enumerate(zip(forest.roots, ends, strict=True)):
+def leaves_of(forest: Forest, points: np.ndarray) -> np.ndarray:
+    """The number of the node in each tree, (m, trees): trees alone, with shares that tell leaves apart."""
+    leaves, ends = [], [*forest.roots[1:], len(forest.feature)]
+    for start, stop in zip(forest.roots, ends, strict=True):
         places = np.flatnonzero(forest.feature[start:stop] < 0)
         other = forest.other[start:stop] - start
         other[places] = np.arange(len(places))
@@ -78,8 +75,46 @@ def test_every_leaf_is_scikit_learns():
             forest.roots[:1], forest.feature[start:stop], forest.threshold[start:stop], other,
             np.eye(len(places)),
         )  # fmt: skip
-        found = places[tree.log_proba(points).argmax(axis=1)]
-        np.testing.assert_array_equal(found, leaves[:, number])
+        leaves.append(places[tree.log_proba(points).argmax(axis=1)])
+    return np.stack(leaves, axis=1)
+
+
+def test_every_leaf_is_scikit_learns():
+    points = np.concatenate([X, EDGES, on_the_thresholds()])
+    np.testing.assert_array_equal(leaves_of(grown(), points), learned().apply(points))
+
+
+@pytest.mark.parametrize("leaf_size", [1, 5])
+@pytest.mark.parametrize("columns", [None, [3, 0], [1], [2, 1, 0, 3]], ids=str)
+def test_some_columns_and_larger_leaves(columns, leaf_size):
+    """Every leaf is that of scikit-learn's trees on these columns alone, whatever the others are."""
+    places = np.arange(4) if columns is None else np.array(columns)
+    forest = Forest.grown(
+        X, LABELS, LABELS.rows, count=20, seed=3,
+        columns=None if columns is None else places, leaf_size=leaf_size,
+    )  # fmt: skip
+    assert set(forest.feature) <= {-1, *places}
+    plain = ExtraTreesClassifier(20, random_state=3, min_samples_leaf=leaf_size)
+    plain.fit(X[LABELS.rows][:, places], LABELS.codes)
+    points = np.concatenate([X, EDGES])
+    leaves = plain.apply(points[:, places])
+    np.testing.assert_array_equal(leaves_of(forest, points), leaves)
+    assert min(np.bincount(own)[np.unique(own)].min() for own in leaves[LABELS.rows].T) >= leaf_size
+    epsilon = 1 / (2 * 20 * 3)
+    expected = np.log((plain.predict_proba(points[:, places]) + epsilon) / (1 + 3 * epsilon))
+    np.testing.assert_allclose(forest.log_proba(points), expected, rtol=0, atol=1e-14)
+    other = points.copy()
+    other[:, np.setdiff1d(np.arange(4), places)] = np.nan
+    np.testing.assert_array_equal(forest.log_proba(other), forest.log_proba(points))
+    again = Forest.from_state(forest.state(), 4)
+    np.testing.assert_array_equal(again.log_proba(points), forest.log_proba(points))
+
+
+def test_some_columns_of_sparse_rows():
+    sparse, columns = sp.csr_array(X), np.array([3, 1])
+    found = Forest.grown(sparse, LABELS, LABELS.rows, count=20, seed=3, columns=columns)
+    plain = Forest.grown(X, LABELS, LABELS.rows, count=20, seed=3, columns=columns)
+    np.testing.assert_array_equal(found.log_proba(sparse), plain.log_proba(X))
 
 
 def test_weights_of_labels_count():

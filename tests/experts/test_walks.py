@@ -15,7 +15,7 @@ from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts.diffusion import DOUBT, ON, Steps, Walk
 from pinvgcn.experts.like_rows import most_shared
-from pinvgcn.fitting.folds import folds_of
+from pinvgcn.fitting.folds import random_folds
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.settings import FitSettings, seed_of
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
@@ -108,7 +108,7 @@ class TestClassifier:
         assert model.fitted_.ensemble.members == 5
         V, H = model.fitted_.nodes.place(TABLE, model.spectrum_)
         labels = RowLabels.of(FEW, 300)
-        learned = [own for own, _ in folds_of(labels, 5, seed_of(model.random_state))]
+        learned = [own for own, _ in random_folds(labels, 5, seed_of(model.random_state)).parts]
         logs = Steps.of(model.graph_, 5).walk(learned).at(H)
         nets = [apply_layers(member.layers, H, V) for member in model.fitted_.networks.members]
         joint = np.mean([(n + w) / 2 for n, w in zip(nets, logs, strict=True)], axis=0)

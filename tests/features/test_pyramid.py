@@ -16,8 +16,8 @@ from pinvgcn.compiled import compiled
 from pinvgcn.datasets import generate_street
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import geometry_names, local_geometry, pyramid
-from pinvgcn.features.lattice import NAMES, Lattice
-from pinvgcn.features.pyramid import Pyramid, eigenvalues, upright
+from pinvgcn.features.lattice import ADAPTED, NAMES, Lattice
+from pinvgcn.features.pyramid import ENOUGH, Pyramid, eigenvalues, upright
 
 LATTICE = Lattice(0.5, 4)
 STREET = generate_street(1_000, random_state=0).X
@@ -44,12 +44,15 @@ def cells_by_hand(points: np.ndarray, lattice: Lattice, level: int) -> dict[tupl
     return sums
 
 
-def shapes_by_hand(points: np.ndarray, cloud: np.ndarray, lattice: Lattice) -> tuple[np.ndarray, np.ndarray]:
-    """The features, and (m, levels, 3) eigenvalues: a loop over points, the cells around each, and eigh."""
+def shapes_by_hand(
+    points: np.ndarray, cloud: np.ndarray, lattice: Lattice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The features, (m, levels, 3) eigenvalues and (m, levels) masses of blends: a loop over points, the
+    cells around each, and eigh."""
     asked, there = lattice.positions(points), lattice.positions(cloud)
-    features, spectra = [], []
+    features, spectra, masses = [], [], []
     for x in asked:
-        row, lams = [], []
+        row, lams, mass = [], [], []
         for level in range(lattice.levels):
             size = 2 ** (lattice.bits + level)
             cell = there // size
@@ -73,31 +76,51 @@ def shapes_by_hand(points: np.ndarray, cloud: np.ndarray, lattice: Lattice) -> t
                     vertical, steep = 1 - E[2, 0] ** 2, E[2, 2] ** 2
             l3, l2, l1 = lam
             scale = l1 or 1.0
-            row += [(l1 - l2) / scale, (l2 - l3) / scale, l3 / scale, vertical, steep, math.sqrt(l1)]
+            row += [(l1 - l2) / scale, (l2 - l3) / scale, l3 / scale, vertical, steep]
+            row += [math.sqrt(l1), math.sqrt(l3)]
             row += [lift * lattice.unit, below * lattice.unit, above * lattice.unit]
             lams.append([l1, l2, l3])
+            mass.append(w.sum())
         for level in lattice.plans:
             size = 2 ** (lattice.bits + level)
             step = there[:, :2] // size - ((x[:2] + size // 2) // size - 1)
             z = there[((step >= 0) & (step <= 1)).all(axis=1), 2]
             row += [max(0, x[2] - z.min()) * lattice.unit if len(z) else 0]
             row += [max(0, z.max() - x[2]) * lattice.unit if len(z) else 0]
+        last = lattice.levels - 1
+        first = next((level for level, w in enumerate(mass) if w >= ENOUGH), last)
+        for level in (min(first + number, last) for number in range(ADAPTED)):
+            row += row[len(NAMES) * level : len(NAMES) * (level + 1)]
         features.append(row)
         spectra.append(lams)
-    return np.array(features), np.array(spectra)
+        masses.append(mass)
+    return np.array(features), np.array(spectra), np.array(masses)
 
 
 def check(points: np.ndarray, cloud: np.ndarray, lattice: Lattice, tolerance: float = 2e-6) -> None:
-    """Directions are compared where their eigenvalue is apart from the others."""
+    """Directions are compared where their eigenvalue is apart from the others, levels that follow the density
+    where rounding does not decide which they are."""
     found = Pyramid.of(cloud, lattice).shapes(points)
-    expected, lams = shapes_by_hand(points, cloud, lattice)
+    expected, lams, masses = shapes_by_hand(points, cloud, lattice)
     assert found.shape == expected.shape == (len(points), len(lattice.names))
     assert found.dtype == np.float32
+    sure = (np.abs(masses - ENOUGH) > 1e-9).all(axis=1)
     l1, l2, l3 = np.moveaxis(lams, -1, 0)
+    normal, main = (l2 - l3 > 1e-3 * l1) | (l1 == 0), (l1 - l2 > 1e-3 * l1) | (l1 == 0)
+    levels = np.tile(np.arange(lattice.levels), (len(points), 1))
+    first = np.where((masses >= ENOUGH).any(axis=1), (masses >= ENOUGH).argmax(axis=1), lattice.levels - 1)
+    near = np.minimum(first[:, None] + np.arange(ADAPTED), lattice.levels - 1)
     known = np.ones(found.shape, dtype=bool)
-    for level in range(lattice.levels):
-        known[:, len(NAMES) * level + 3] = (l2 - l3 > 1e-3 * l1)[:, level] | (l1[:, level] == 0)
-        known[:, len(NAMES) * level + 4] = (l1 - l2 > 1e-3 * l1)[:, level] | (l1[:, level] == 0)
+    known[~sure, lattice.fixed :] = False
+    rows = np.arange(len(points))
+    for start, which in ((0, levels), (lattice.fixed, near)):
+        for number, level in enumerate(which.T):
+            column = start + len(NAMES) * number
+            known[:, column + 3] &= normal[rows, level]
+            known[:, column + 4] &= main[rows, level]
+    thick = np.array([name.startswith("thickness") for name in lattice.names])
+    power = np.where(thick, 2, 1)  # a root of nearly nothing is nothing but rounding
+    found, expected = found.astype(float) ** power, expected**power
     error = np.abs(found - expected) / np.maximum(1, np.abs(expected))
     assert error[known].max() < tolerance
 
@@ -269,6 +292,36 @@ class TestLoop:
     def test_borders_of_cells_and_duplicates(self, points, cloud):
         check(points, cloud, Lattice(0.25, 4))
 
+    @pytest.mark.parametrize("levels", [1, 2])
+    def test_few_levels(self, levels):
+        """Those that follow the density end at the coarsest."""
+        check(STREET[:50], STREET, Lattice(2.0, levels))
+
+
+class TestDensity:
+    """Levels that follow it, and how it is counted."""
+
+    def test_twice_as_close_is_one_level_finer(self):
+        """A plane of points 0.5 apart, and one that is half as large: what ``near`` says is the same."""
+        steps = np.arange(-8, 8, 0.5) + 0.25
+        plane = np.stack(np.meshgrid(steps, steps, [0.25]), axis=-1).reshape(-1, 3)
+        lattice = Lattice(0.25, 7)
+        middle = np.abs(plane[:, :2]).max(axis=1) < 1
+        wide, close = (Pyramid.of(p, lattice).shapes(p)[middle] for p in (plane, plane / 2))
+        lengths = np.array([name.split("_")[0] in ("lift", "above", "below") for name in lattice.names])
+        near = np.arange(len(lattice.names)) >= lattice.fixed
+        np.testing.assert_array_equal(close[:, near & ~lengths], wide[:, near & ~lengths])
+        np.testing.assert_array_equal(2 * close[:, near & lengths], wide[:, near & lengths])
+        assert (close[:, ~near] != wide[:, ~near]).any()
+
+    @given(GRIDS, GRIDS, st.sampled_from([Lattice(0.25, 1), Lattice(0.25, 2), Lattice(0.125, 5)]))
+    def test_crowd(self, cloud, points, lattice):
+        """Points of the cloud in the cell of each point, twice the finest, or the finest if it is alone."""
+        size = lattice.cell * 2 ** min(1, lattice.levels - 1)
+        cells = np.floor(cloud / size)
+        expected = np.mean([(cells == np.floor(x / size)).all(axis=1).sum() for x in points])
+        assert Pyramid.of(cloud, lattice).crowd(points) == pytest.approx(expected, abs=1e-12)
+
 
 class TestToTheBit:
     @given(GRIDS, st.randoms(use_true_random=False))
@@ -346,7 +399,8 @@ class TestToTheBit:
         np.testing.assert_array_equal(local_geometry(points.tolist()), expected)
 
 
-NOTHING = [0, 0, 0, 2 / 3, 1 / 3, 0, 0, 0, 0]  # features of a place without a shape
+NOTHING = [0, 0, 0, 2 / 3, 1 / 3, 0, 0, 0, 0, 0]  # features of a place without a shape
+NOWHERE = NOTHING * 5 + [0] * 4 + NOTHING * ADAPTED  # all features there
 
 
 class TestOddClouds:
@@ -354,11 +408,11 @@ class TestOddClouds:
     @pytest.mark.parametrize("at", [0.0, -3.3, 1e6 / 3])
     def test_one_place(self, n, at):
         X = local_geometry(np.full((n, 3), at))
-        np.testing.assert_allclose(X, np.tile(NOTHING * 5 + [0] * 4, (n, 1)), atol=1e-6)
+        np.testing.assert_allclose(X, np.tile(NOWHERE, (n, 1)), atol=1e-6)
 
     def test_no_point_around(self):
         X = local_geometry([[1e3, 0, 0]], STREET[:5], cell=0.25)
-        np.testing.assert_allclose(X, [NOTHING * 5 + [0] * 4], atol=1e-7)
+        np.testing.assert_allclose(X, [NOWHERE], atol=1e-7)
 
     def test_two_points(self):
         """A line from one to the other, at 45°, seen from its ends; shared evenly at the coarsest level."""
@@ -394,15 +448,17 @@ class TestOddClouds:
             X = local_geometry(new, cloud, cell=cell)
             assert np.isfinite(X).all()
             for level in range(5):
-                ratios, extent = np.split(X[:, len(NAMES) * level : len(NAMES) * level + 6], [5], axis=1)
-                assert min(ratios.min(), extent.min()) >= 0
+                some = X[:, len(NAMES) * level : len(NAMES) * level + 7]
+                ratios, extent, thickness = np.split(some, [5, 6], axis=1)
+                assert min(ratios.min(), extent.min(), thickness.min()) >= 0
                 assert ratios.max() <= 1
+                assert (thickness <= extent).all()
                 assert extent.max() <= math.sqrt(3)  # of two cells, from corner to corner
                 total = ratios[:, :3].sum(axis=1)
                 np.testing.assert_allclose(total, extent[:, 0] > 0, atol=1e-6)
-                heights = X[:, len(NAMES) * level + 7 : len(NAMES) * (level + 1)]
+                heights = X[:, len(NAMES) * level + 8 : len(NAMES) * (level + 1)]
                 assert heights.min() >= 0
-            assert X[:, 5 * len(NAMES) :].min() >= 0
+            assert X[:, 5 * len(NAMES) : Lattice(1.0).fixed].min() >= 0
 
     def test_a_stray_point_changes_nothing_elsewhere(self):
         stray = np.vstack([STREET, [[1e7, -1e7, 1e7]]])
@@ -412,7 +468,7 @@ class TestOddClouds:
         for one, other in zip(whole.levels, more.levels, strict=True):
             assert len(other.keys) == len(one.keys) + 1
             assert len(other.table) <= 2 * len(one.table)
-        np.testing.assert_allclose(more.shapes(stray[-1:]), [NOTHING * 5 + [0] * 4], atol=1e-6)
+        np.testing.assert_allclose(more.shapes(stray[-1:]), [NOWHERE], atol=1e-6)
 
     def test_a_stray_point_costs_nothing(self):
         """A grid over the extent would have 10¹⁹ cells."""
@@ -514,8 +570,8 @@ class TestArguments:
     def test_names(self):
         names = geometry_names(0.25)
         assert names[:2] == ["linearity_0.25", "planarity_0.25"]
-        assert names[9:11] == ["linearity_0.5", "planarity_0.5"]
-        assert names[-4:] == ["ground_0.5", "top_0.5", "ground_2", "top_2"]
+        assert names[10:12] == ["linearity_0.5", "planarity_0.5"]
+        assert names[50:55] == ["ground_0.5", "top_0.5", "ground_2", "top_2", "linearity_near0"]
 
     @pytest.mark.parametrize("dimensions", [1, 2, 4])
     def test_points_must_be_in_space(self, dimensions):

@@ -18,7 +18,7 @@ from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.conformal import PredictionSets
-from pinvgcn.fitting.folds import folds_of
+from pinvgcn.fitting.folds import random_folds
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.settings import seed_of
 from pinvgcn.fitting.smoothing import Smoothing
@@ -41,7 +41,7 @@ def random_case(seed: int, members: int = 3, classes: int = 3, per_class: int = 
     scores = [2 * rng.normal(size=(80, classes)) for _ in range(members)]
     codes = np.repeat(np.arange(classes), per_class)
     labels = RowLabels(np.arange(classes), np.arange(len(codes)), codes, None)
-    return scores, [held for _, held in folds_of(labels, members, seed)]
+    return scores, [held for _, held in random_folds(labels, members, seed).parts]
 
 
 class TestFormula:
@@ -127,7 +127,7 @@ class TestFormula:
     def test_too_few_labels(self, sizes, coverage, message):
         codes = np.repeat(np.arange(3), sizes)
         labels = RowLabels(np.arange(3), np.arange(len(codes)), codes, None)
-        held = [held for _, held in folds_of(labels, 5, 0)]
+        held = [held for _, held in random_folds(labels, 5, 0).parts]
         scores = [np.random.default_rng(m).normal(size=(len(codes), 3)) for m in range(5)]
         with pytest.raises(LabelError, match=message):
             sets_of(scores, held).places(coverage, np.array(["ash", "elm", "fir"]))
@@ -157,7 +157,7 @@ class TestClassifier:
     def test_every_step_by_hand(self):
         """Each member alone, as the joint probabilities are made: averaged over neighbours, with priors."""
         model, _ = fitted("points")
-        inputs, V, _, _ = model.fitted_.place(X).seen
+        inputs, V, *_ = model.fitted_.place(X).seen
         T = model.fitted_.ensemble.exponents[0] ** -2
         odds = []
         for member in model.fitted_.networks.members:
@@ -169,7 +169,9 @@ class TestClassifier:
             odds.append(q / others)
         labels = RowLabels.of(LABELS, 600)
         above = np.zeros((600, 3))
-        for o, (_, held) in zip(odds, folds_of(labels, 4, seed_of(model.random_state)), strict=True):
+        for o, (_, held) in zip(
+            odds, random_folds(labels, 4, seed_of(model.random_state)).parts, strict=True
+        ):
             for row, c in zip(held.rows, held.codes, strict=True):
                 above[:, c] += o[row, c] > o[:, c] * (1 + 1e-9)
         np.testing.assert_array_equal(above < 19, model.transduction_set(coverage=0.9))

@@ -42,9 +42,15 @@ class TestPlacedRows:
         model = fitted(kind).fitted_
         rows = model.place(X)
         opinions = list(model.opinions(rows))
-        names = ("network", "trees") if kind == "points" else ("network", "trees", "walk")
+        free = ("fine_trees", "wide_trees")
+        names = ("network", *free) if kind == "points" else ("network", "trees", "walk")
         assert [tuple(own) for own in opinions] == [names] * model.ensemble.members
-        weights = model.ensemble.weights
+        weights = {name: np.full((200, 1), weight) for name, weight in model.ensemble.weights.items()}
+        if kind == "points":
+            phi = rows.seen.trust[:, None]
+            assert 0 < phi.min() < phi.max() == 1  # the place counts everywhere, less away from labels
+            rest = 1 + (1 - phi) * weights["network"] / sum(weights[name] for name in free)
+            weights = {"network": phi * weights["network"]} | {name: rest * weights[name] for name in free}
         scores = np.mean([sum(weights[name] * own[name] for name in names) for own in opinions], axis=0)
         np.testing.assert_allclose(scores, model.ensemble.joint(rows.seen)[rows.inverse])
         assert scores.shape == (200, 2)
@@ -64,13 +70,18 @@ def test_points_with_known_basis_values_and_shapes():
     rows = model.place(POINTS, among="own")
     V = model.spectrum.extend_basis(POINTS)
     shapes = model.nodes.features_of(POINTS, among="own")[:, 3:]
-    known = model.place_points(POINTS, V, shapes=shapes)
+    trust = model.places.trust(POINTS)
+    np.testing.assert_array_equal(rows.seen.trust, trust)
+    known = model.place_points(POINTS, V, shapes=shapes, trust=trust)
     np.testing.assert_array_equal(known.seen.inputs, rows.seen.inputs)
     np.testing.assert_array_equal(known.seen.values, rows.seen.values)
     np.testing.assert_array_equal(model.probabilities(known), model.probabilities(rows))
     each = model.point_probabilities(known, members=True)
     assert each.shape == (200, (1 + 3) * 2)
-    proba, above = model.smoothed(model.smoothing.averaged(each, POINTS, None, "own"))
+    rounds = model.smoothing.rounds
+    proba, above = model.smoothed(
+        model.smoothing.averaged(each, POINTS, None, "own", rounds=rounds), model.smoothing
+    )
     np.testing.assert_allclose(proba, model.probabilities(known))
     sets = model.sets(known, coverage=0.8)
     np.testing.assert_array_equal(above < model.thresholds(0.8), sets)

@@ -28,12 +28,14 @@ QUICK = {"epochs": 3, "rank": 5}
 
 
 def scan() -> PinvGCNClassifier:
-    """With everything that a model can have but walks."""
+    """With everything that a model can have but walks; so dense that averages have several rounds."""
     street = generate_street(2_000, random_state=0)
     y = random_split(street.y, per_class=5, random_state=0)
     model = PinvGCNClassifier(**QUICK, members=2, trees=2)
-    return model.fit(street.X, y, features=RNG.normal(size=(2_000, 1)))
+    return model.fit(street.X / 4, y, features=RNG.normal(size=(2_000, 1)))
 
+
+FREE = ("loss_curve", "places", "places.cells")  # as long as there were epochs, labels, cells
 
 CASES = {
     "scan": scan,
@@ -86,7 +88,7 @@ def test_every_array_that_is_another_size_is_refused(case):
     description, arrays = saved(case)
     for name, array in arrays.items():
         longer = (array.shape[0] + 1, *array.shape[1:])
-        shape = (*array.shape, 1) if name == "loss_curve" else longer  # as long as there were epochs
+        shape = (*array.shape, 1) if name in FREE else longer
         line = refused("model", PinvGCNClassifier.load, description, arrays, name, shape)
         assert "\n" not in line
 
@@ -97,8 +99,9 @@ def test_every_array_of_another_shape_is_refused(data):
     description, arrays = saved(case)
     name = data.draw(st.sampled_from(sorted(arrays)))
     shapes = others(arrays[name].shape)
-    if name == "loss_curve":
-        shapes = [shape for shape in shapes if len(shape) != 1]
+    if name in FREE:
+        one = arrays[name].shape[1:]
+        shapes = [shape for shape in shapes if shape[1:] != one or len(shape) != len(one) + 1]
     shape = data.draw(st.sampled_from(shapes))
     line = refused("model", PinvGCNClassifier.load, description, arrays, name, shape)
     assert "\n" not in line
@@ -166,6 +169,128 @@ def test_sums_that_cannot_be_are_refused(name, change, tmp_path):
     save_tensors(tmp_path / "m", "model", plain, {**arrays, name: CHANGES[change](arrays[name])})
     with pytest.raises(ModelFileError):
         PinvGCNClassifier.load(tmp_path / "m")
+
+
+def load_with(folder: Path, changes: dict, arrays: dict[str, np.ndarray] | None = None, case: str = "scan"):
+    """The model with another description, or other arrays."""
+    description, kept = saved(case)
+    plain = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    save_tensors(folder / "m", "model", {**plain, **changes}, kept if arrays is None else arrays)
+    return PinvGCNClassifier.load(folder / "m")
+
+
+NEW = (
+    "away",
+    "held_away",
+    "places",
+    "places.cells",
+    "trained",
+    "fine_trees.roots",
+    "member1.wide_trees.other",
+)
+
+
+@pytest.mark.filterwarnings("ignore::pinvgcn.errors.ExtrapolationWarning")  # cells of another level
+def test_a_scan_has_all_that_is_changed_here(tmp_path):
+    description, arrays = saved("scan")
+    assert set(NEW) <= set(arrays)
+    assert arrays["away"].shape == (2,)
+    assert arrays["held_away"].shape == (2, len(description["classes"]))
+    assert arrays["places.cells"].dtype.kind in "iu"
+    levels = description["nodes"]["levels"]
+    for changes in ({"reach": [0.0, levels - 1]}, {"reach": [float("inf"), 0]}, {"rounds": [1, 0]},
+                    {"estimate": None}, {"estimate": {"accuracy": 1, "low": None, "high": 0.5}}):  # fmt: skip
+        model = load_with(tmp_path, changes)
+        points = generate_street(2_000, random_state=0).X[:3] / 4
+        assert np.isfinite(model.predict_proba(points, features=np.zeros((3, 1)))).all()
+
+
+@pytest.mark.parametrize("name", [name for name in NEW if name != "trained"])  # a scan may be without it
+def test_what_a_scan_lacks_is_refused(name, tmp_path):
+    _, arrays = saved("scan")
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {}, {key: array for key, array in arrays.items() if key != name})
+
+
+@pytest.mark.parametrize(
+    "reach",
+    [None, [], 3.0, "ab", [3.0], [3.0, 1, 2], [3.0, -1], [3.0, 5], [3.0, 10**30], [3.0, 1.0], [3.0, True],
+     [3.0, "1"], [3.0, None], [-1.0, 1], [float("nan"), 1], ["3", 1], [None, 1], [True, 1], {"a": 1, "b": 2}],
+    ids=str,
+)  # fmt: skip
+def test_a_reach_that_cannot_be_is_refused(reach, tmp_path):
+    """Levels are shifts of compiled loops."""
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {"reach": reach})
+
+
+@pytest.mark.parametrize("case", ["scan", "exact", "table"])
+@pytest.mark.parametrize(
+    "rounds",
+    [None, 1, "ab", [], [1], [1, 1, 1], [0, 1], [-1, 1], [1, -1], [1.0, 1], [1, 1.5], [True, 1], [1, False],
+     ["a", "b"], [None, 1], [1, 10**9], [10**9, 1]],
+    ids=str,
+)  # fmt: skip
+def test_rounds_that_cannot_be_are_refused(rounds, case, tmp_path):
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {"rounds": rounds}, case=case)
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [5, "high", [], {}, {"accuracy": 0.5}, {"accuracy": "0.5", "low": 0.1, "high": 0.9},
+     {"accuracy": 1.5, "low": 0.1, "high": 0.9}, {"accuracy": float("nan"), "low": 0.1, "high": 0.9},
+     {"accuracy": 0.5, "low": 0.1, "high": 0.9, "coverage": None},
+     {"accuracy": 0.5, "low": [0.1], "high": 0.9}, {"accuracy": 0.5, "low": 0.1, "high": True},
+     {"accuracy": None, "low": None, "high": None, "reason": 5},
+     {"accuracy": 0.5, "low": 0.1, "high": 0.9, "other": 1}],
+    ids=str,
+)  # fmt: skip
+def test_an_estimate_that_cannot_be_is_refused(estimate, tmp_path):
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {"estimate": estimate})
+
+
+BAD = {
+    "not a number": lambda array: np.full(array.shape, np.nan),
+    "infinite": lambda array: np.full(array.shape, np.inf),
+    "complex": lambda array: array * 1j,
+    "nothing": lambda array: array[:0],
+    "truth": lambda array: np.ones(array.shape, dtype=bool),
+}
+
+
+@pytest.mark.parametrize("change", BAD)
+@pytest.mark.parametrize("name", ["away", "held_away", "places", "places.cells", "trained"])
+def test_arrays_of_a_scan_that_cannot_be_are_refused(name, change, tmp_path):
+    _, arrays = saved("scan")
+    with pytest.raises(ModelFileError) as caught:
+        load_with(tmp_path, {}, {**arrays, name: BAD[change](arrays[name])})
+    assert f"its array '{name}'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("away", 0.0), ("away", -1.0), ("held_away", -0.1), ("held_away", 1.5), ("trained", 0.0),
+     ("trained", -0.5), ("places.cells", 0.5)],
+)  # fmt: skip
+def test_values_of_a_scan_that_cannot_be_are_refused(name, value, tmp_path):
+    _, arrays = saved("scan")
+    changed = arrays[name].astype(float)
+    changed.flat[0] = value
+    with pytest.raises(ModelFileError, match=f"its array '{name}'"):
+        load_with(tmp_path, {}, {**arrays, name: changed})
+
+
+@pytest.mark.parametrize("case", ["exact", "table", "graph"])
+def test_what_belongs_to_a_scan_is_refused_elsewhere(case, tmp_path):
+    _, scan_arrays = saved("scan")
+    _, arrays = saved(case)
+    for name in ("away", "places", "places.cells"):
+        with pytest.raises(ModelFileError):
+            load_with(tmp_path, {}, {**arrays, name: scan_arrays[name]}, case=case)
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {"reach": [1.0, 0]}, case=case)
 
 
 def test_sets_without_their_sums_are_refused(tmp_path):

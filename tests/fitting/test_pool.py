@@ -9,8 +9,22 @@ from scipy.special import log_softmax
 from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
+from pinvgcn.experts import Seen
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.pool import HOTTEST, NETWORK, TREES, USUAL, WALK, Ensemble, weights_of
+from pinvgcn.fitting.pool import (
+    AWAY,
+    FINE_TREES,
+    GROUPED,
+    HOTTEST,
+    NETWORK,
+    PLACE_FREE,
+    TREES,
+    USUAL,
+    WALK,
+    WIDE_TREES,
+    Ensemble,
+    weights_of,
+)
 from pinvgcn.shared_rows import fit_many
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=2)
@@ -68,8 +82,13 @@ class TestWeights:
         scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
         found = weights_of([NETWORK, TREES], [(scores[:, labels.rows], labels.codes)])
         for name, weight in weights_of([NETWORK, TREES]).items():
-            assert np.log(found[name] / 1.4) == pytest.approx(USUAL[name], abs=0.3)
-            assert weight == pytest.approx(np.exp(USUAL[name]))
+            assert np.log(found[name] / 1.4) == pytest.approx(np.log(USUAL[name]), abs=0.3)
+            assert weight == USUAL[name]
+
+    @pytest.mark.parametrize("usual", [USUAL, GROUPED, AWAY])
+    def test_what_is_usual_depends_on_how_labels_lie(self, usual):
+        names = (NETWORK, *PLACE_FREE)
+        assert weights_of(names, usual=usual) == {name: usual[name] for name in names}
 
 
 class Fixed:
@@ -85,6 +104,9 @@ class Fixed:
         return {}
 
 
+ROWS = Seen(None, None)  # what fixed opinions do not look at
+
+
 class TestEnsemble:
     def test_experts_of_any_name_are_weighed_by_name(self):
         rng = np.random.default_rng(0)
@@ -92,8 +114,8 @@ class TestEnsemble:
         ensemble = Ensemble(3, {"first": Fixed(*a), "second": Fixed(*b)}, {"second": 0.5, "first": 2.0})
         assert ensemble.names == ("first", "second")
         np.testing.assert_array_equal(ensemble.exponents, [2, 0.5])
-        np.testing.assert_allclose(list(ensemble.each(None)), 2 * a + 0.5 * b)
-        np.testing.assert_allclose(ensemble.joint(None), (2 * a + 0.5 * b).mean(axis=0))
+        np.testing.assert_allclose(list(ensemble.each(ROWS)), 2 * a + 0.5 * b)
+        np.testing.assert_allclose(ensemble.joint(ROWS), (2 * a + 0.5 * b).mean(axis=0))
         assert ensemble.alone == 2.5
 
     def test_without_trees_all_experts_count_alike(self):
@@ -103,6 +125,72 @@ class TestEnsemble:
     def test_beside_trees_an_expert_counts_as_a_network_does(self):
         found = weights_of([NETWORK, TREES, "linear"])
         assert found["linear"] == found[NETWORK] == pytest.approx(0.25)
+
+
+class Unasked:
+    """An expert that must not be asked."""
+
+    def opinions(self, seen):
+        raise AssertionError("asked all the same")
+
+    def state(self):
+        return {}
+
+
+WEIGHTS = {NETWORK: 0.5, FINE_TREES: 1.5, WIDE_TREES: 0.25}
+
+
+class TestTrust:
+    """Where the place of a row counts with φ, an expert that knows it has φ w; others share the rest."""
+
+    RNG = np.random.default_rng(0)
+    NET, FINE, WIDE = RNG.normal(size=(3, 2, 6, 3))  # experts; members, rows, classes
+    HOME = 0.5 * NET + 1.5 * FINE + 0.25 * WIDE
+    ELSEWHERE = 0.3 * FINE + 0.9 * WIDE
+
+    def ensemble(self, network, *, away=True) -> Ensemble:
+        experts = {NETWORK: network, FINE_TREES: Fixed(*self.FINE), WIDE_TREES: Fixed(*self.WIDE)}
+        # in another order than the experts: weights go by name
+        return Ensemble(2, experts, WEIGHTS, {WIDE_TREES: 0.9, FINE_TREES: 0.3} if away else None)
+
+    def each(self, trust, network=None) -> np.ndarray:
+        ensemble = self.ensemble(Fixed(*self.NET) if network is None else network)
+        return np.array(list(ensemble.each(ROWS._replace(trust=np.array(trust, dtype=float)))))
+
+    def test_fully_is_as_if_nothing_were_said(self):
+        found = self.each(np.ones(6))
+        np.testing.assert_allclose(found, self.HOME, atol=1e-14)
+        np.testing.assert_allclose(list(self.ensemble(Fixed(*self.NET)).each(ROWS)), found, atol=1e-14)
+
+    def test_without_weights_for_elsewhere_it_does_not_count(self):
+        plain = self.ensemble(Fixed(*self.NET), away=False)
+        np.testing.assert_allclose(list(plain.each(ROWS._replace(trust=np.zeros(6)))), self.HOME, atol=1e-14)
+
+    def test_nowhere_no_network_is_asked(self):
+        np.testing.assert_allclose(self.each(np.zeros(6), Unasked()), self.ELSEWHERE, atol=1e-14)
+
+    @pytest.mark.parametrize("said", [np.nan, np.inf, -np.inf, 1e308])
+    def test_nowhere_it_may_say_anything(self, said):
+        """Among rows whose place counts."""
+        network = self.NET.copy()
+        network[:, [1, 4]] = said
+        found = self.each([1, 0, 1, 1, 0, 1], Fixed(*network))
+        np.testing.assert_allclose(found[:, [1, 4]], self.ELSEWHERE[:, [1, 4]], atol=1e-14)
+        np.testing.assert_allclose(found[:, [0, 2, 3, 5]], self.HOME[:, [0, 2, 3, 5]], atol=1e-14)
+
+    def test_in_between(self):
+        """The sum of the weights stays: w_fine and w_wide grow by one factor."""
+        phi = np.array([0.5, 1.0, 0.25, 0.0, 1e-9, 0.75])
+        found = self.each(phi)
+        for row, share in enumerate(phi):
+            grown = 1 + (1 - share) * 0.5 / 1.75
+            assert share * 0.5 + grown * 1.75 == pytest.approx(sum(WEIGHTS.values()))
+            expected = share * 0.5 * self.NET[:, row] + grown * (
+                1.5 * self.FINE[:, row] + 0.25 * self.WIDE[:, row]
+            )
+            if share == 0:
+                expected = self.ELSEWHERE[:, row]
+            np.testing.assert_allclose(found[:, row], expected, atol=1e-14)
 
 
 class TestTogether:

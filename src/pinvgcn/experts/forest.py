@@ -60,10 +60,9 @@ class Forest:
         roots = np.cumsum([0, *sizes[:-1]])
         right = np.concatenate([tree.children_right for tree in trees])  # the left child is the next node
         leaf = right < 0
-        feature = np.concatenate([tree.feature for tree in trees])
+        feature = np.where(leaf, LEAF, np.concatenate([tree.feature for tree in trees]))
         if columns is not None:
-            feature = columns[feature]
-        feature = np.where(leaf, LEAF, feature)
+            feature[~leaf] = columns[feature[~leaf]]
         threshold = np.where(leaf, 0.0, np.concatenate([tree.threshold for tree in trees]))
         votes = np.concatenate([tree.value[:, 0] for tree in trees])[leaf]
         shares, rows = _distinct(votes / votes.sum(axis=1, keepdims=True))

@@ -100,12 +100,12 @@ def scans_of(groups: Any, labels: RowLabels, nodes: Nodes) -> np.ndarray | None:
         if not all(given):
             raise DataError("groups must be given on all ranks or on none. Got them on some only.")
         numbers = np.asarray(groups)
-        check_rows(numbers, graph.n_nodes, "groups", "rows of X")
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise DataError(
                 "groups must be a whole number for each row, the scan that it is from. "
                 f"Got an array of shape {numbers.shape} and type {numbers.dtype} instead."
             )
+        check_rows(numbers, graph.n_nodes, "groups", "rows of X")
     here: np.ndarray = numbers[labels.within(graph.start, graph.n_nodes).rows].astype(np.int64)
     return group.rows(here)
 

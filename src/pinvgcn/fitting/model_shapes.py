@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from pinvgcn.errors import ModelFileError
 from pinvgcn.features.averages import ONE
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import KNOTS
+from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io.shapes import Shapes
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
@@ -52,13 +54,18 @@ OF_A_MODEL = {
     "walk.values": "v",
 }
 WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
-         "around.sums", "sets.sums", "sets.above", "transduction")  # fmt: skip
+         "around.sums", "sets.sums", "sets.above", "transduction", "places.cells")  # fmt: skip
+# what a scan with trees has, and nothing else has any of it
+OF_A_SCAN = ("away", "held_away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
+MOST_ROUNDS = 10  # of averages
+TINY = np.finfo(float).tiny  # more than nothing
 TREES = ("trees", "fine_trees", "wide_trees")
 OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
 
 
 def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spectrum: Spectrum) -> None:
     """Raise where an array has another shape than the others and the description ask for."""
+    _check_numbers(description)
     members = description["members"]
     known = {
         "n": spectrum.n_nodes,
@@ -93,6 +100,7 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
     for name, letters in OF_A_MODEL.items():
         if name in arrays:
             shapes(name, arrays[name], letters)
+    _check_places(description, arrays)
     for name, most in (
         ("sets.codes", "m"),
         ("held_away.codes", "m"),
@@ -102,6 +110,66 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         found = arrays.get(name, np.empty(0))
         if ((found < 0) | (found >= shapes.known[most])).any():
             raise ModelFileError(f"its array {name!r} names what is not there; save the model again.")
+
+
+def _check_numbers(description: dict[str, Any]) -> None:
+    """How often is averaged, and what was estimated."""
+    rounds = description["rounds"]
+    here, away = rounds
+    if not (_is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS)):
+        raise ModelFileError(
+            f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead."
+        )
+    if not (_is_number(description["away_power"]) and 0 <= description["away_power"] <= 1):
+        raise ModelFileError(
+            f"its away_power must be from 0 to 1. Got {description['away_power']!r} instead."
+        )
+    if description["estimate"] is None:
+        return
+    told = AccuracyEstimate(**description["estimate"])
+    shares = [share for share in (told.accuracy, told.low, told.high) if share is not None]
+    texts = [text for text in (told.reason, told.advice) if text is not None]
+    if not (
+        all(_is_number(share) and 0 <= share <= 1 for share in [*shares, told.coverage])
+        and all(isinstance(text, str) for text in [*texts, told.basis])
+    ):
+        raise ModelFileError(
+            f"its estimate must be shares and text. Got {description['estimate']!r} instead."
+        )
+
+
+def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Where the place counts, and the weights where it does not."""
+    nodes, reach = description["nodes"], description["reach"]
+    scan = [name for name in OF_A_SCAN if name in arrays]
+    if not scan and reach is None:
+        return
+    if scan != list(OF_A_SCAN) or reach is None or "cell" not in nodes or nodes["kind"] != "gaussian":
+        raise ModelFileError("it must have all that belongs to a scan with trees, or nothing; save it again.")
+    distance, level = reach
+    if not (_is_number(distance) and distance >= 0 and _is_whole(level, 0, nodes["levels"] - 1)):
+        raise ModelFileError(
+            f"its reach must be a distance and a level below {nodes['levels']}. Got {reach!r} instead."
+        )
+    for name, least, most in (  # recalls are shares, beside them are counts of places
+        ("away", TINY, np.inf),
+        ("held_away", 0.0, [[1.0], [np.inf]]),
+        ("places", -np.inf, np.inf),
+        ("places.cells", -np.inf, np.inf),
+        ("trained", TINY, 1.0),
+    ):
+        array = arrays.get(name, np.ones(1))
+        known = array.dtype.kind in "fiu" and array.size > 0 and np.isfinite(array).all()
+        if not (known and (array >= least).all() and (array <= most).all()):
+            raise ModelFileError(f"its array {name!r} does not hold what it should; save the model again.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _is_whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], shapes: int) -> None:

@@ -16,7 +16,7 @@ from pinvgcn.experts import Seen
 NETWORK, TREES, WALK, FINE_TREES, WIDE_TREES = "network", "trees", "walk", "fine_trees", "wide_trees"
 PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that do not know where a point lies
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
-# log of the exponents of experts' probabilities beside trees, found on Oakland 1; labels may change them.
+# exponents of experts' probabilities beside trees, found on Oakland 1; labels may change them.
 # A walk counts as a network does, and so does any other expert.
 USUAL = {NETWORK: 0.25, TREES: 1.25, WALK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6}
 # where whole places are held out: what is close to a point says more than its place and its surroundings

@@ -1,0 +1,68 @@
+"""The expected accuracy: closed forms, and words where there is none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.expectation import HeldOut, no_estimate
+
+CODES = np.array([0] * 10 + [1] * 3)
+RIGHT = np.array([1] * 8 + [0] * 2 + [1] * 3)
+PLACES = np.array([4, 2, 0])
+KNOWN = HeldOut.of(RIGHT, CODES, PLACES)
+
+
+def test_recalls_with_half_a_label_right_and_wrong():
+    np.testing.assert_allclose(KNOWN.recalls, [8.5 / 11, 3.5 / 4, 0.5])
+    np.testing.assert_array_equal(KNOWN.places, PLACES)
+    nothing = HeldOut.of(np.zeros(0), CODES[:0], PLACES)
+    assert nothing.recalls.tolist() == [0.5, 0.5, 0.5]
+
+
+def test_the_mean_of_held_out_labels_and_confidence():
+    shares, confidence = np.array([0.5, 0.3, 0.2]), 0.7
+    recalls, places = [8.5 / 11, 3.5 / 4, 0.5], [4, 2, 1]  # a class without a place has one draw
+    held = sum(pi * r for pi, r in zip(shares, recalls, strict=True))
+    variance = sum(pi**2 * r * (1 - r) / g for pi, r, g in zip(shares, recalls, places, strict=True)) / 4
+    half = 1.645 * math.sqrt(variance + (held - confidence) ** 2 / 4)
+    found = KNOWN.expected(shares, confidence, basis="blocks")
+    assert found.accuracy == pytest.approx((held + confidence) / 2, abs=1e-12)
+    assert found.low == pytest.approx(found.accuracy - half, abs=1e-12)
+    assert found.high == pytest.approx(found.accuracy + half, abs=1e-12)
+    assert (found.coverage, found.basis, found.reason, found.advice) == (0.9, "blocks", None, None)
+
+
+def test_no_interval_is_narrower_than_one_in_a_hundred():
+    many = HeldOut(np.array([0.9]), np.array([10**9]))
+    found = many.expected(np.ones(1), 0.9, basis="")
+    assert (found.low, found.high) == (pytest.approx(0.895), pytest.approx(0.905))
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(0, 1), st.integers(0, 9))
+def test_shares_are_shares(recalls, confidence, places):
+    known = HeldOut(np.array(recalls), np.full(3, places))
+    found = known.expected(np.array([0.2, 0.3, 0.5]), confidence, basis="")
+    assert 0 <= found.low <= found.accuracy + 1e-12
+    assert found.accuracy - 1e-12 <= found.high <= 1
+    assert AccuracyEstimate(**found.as_dict()) == found
+
+
+def test_more_places_say_more():
+    few, many = (HeldOut(np.full(2, 0.8), np.full(2, g)).expected(np.full(2, 0.5), 0.8, basis="")
+                 for g in (2, 50))  # fmt: skip
+    assert few.high - few.low > many.high - many.low
+
+
+def test_no_estimate():
+    found = no_estimate(np.array(["road", "tree", "wire"]), [0, 2], basis="held out")
+    assert (found.accuracy, found.low, found.high, found.basis) == (None, None, None, "held out")
+    assert found.sentence() == (
+        "No estimate: all labels of road, wire lie in one place, so that nothing tells what else looks like "
+        "it. Label road, wire in two more places, far from the first."
+    )
