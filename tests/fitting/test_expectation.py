@@ -39,14 +39,14 @@ def test_the_mean_of_held_out_labels_and_confidence():
 
 
 def test_no_interval_is_narrower_than_one_in_a_hundred():
-    many = HeldOut(np.array([0.9]), np.array([10**9]))
+    many = HeldOut(np.array([0.9]), np.array([10**9]), CODES[:0])
     found = many.expected(np.ones(1), 0.9, basis="")
     assert (found.low, found.high) == (pytest.approx(0.895), pytest.approx(0.905))
 
 
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(0, 1), st.integers(0, 9))
 def test_shares_are_shares(recalls, confidence, places):
-    known = HeldOut(np.array(recalls), np.full(3, places))
+    known = HeldOut(np.array(recalls), np.full(3, places), CODES[:0])
     found = known.expected(np.array([0.2, 0.3, 0.5]), confidence, basis="")
     assert 0 <= found.low <= found.accuracy + 1e-12
     assert found.accuracy - 1e-12 <= found.high <= 1
@@ -54,9 +54,23 @@ def test_shares_are_shares(recalls, confidence, places):
 
 
 def test_more_places_say_more():
-    few, many = (HeldOut(np.full(2, 0.8), np.full(2, g)).expected(np.full(2, 0.5), 0.8, basis="")
-                 for g in (2, 50))  # fmt: skip
+    few, many = (
+        HeldOut(np.full(2, 0.8), np.full(2, places), CODES[:0]).expected(np.full(2, 0.5), 0.8, basis="")
+        for places in (2, 50)
+    )
     assert few.high - few.low > many.high - many.low
+
+
+def test_sets_of_another_scan_by_brute_force():
+    P = np.random.default_rng(0).dirichlet(np.ones(3), 40)
+    codes = np.arange(40) % 3
+    known = HeldOut.of_probabilities(P, codes, PLACES)
+    np.testing.assert_array_equal(known.recalls, HeldOut.of(P.argmax(axis=1) == codes, codes, PLACES).recalls)
+    odds = P / (1 - P)
+    np.testing.assert_allclose(known.odds, odds[np.arange(40), codes])
+    rows = np.random.default_rng(1).dirichlet(np.ones(3), 25)
+    expected = [[(odds[codes == c, c] > row[c] / (1 - row[c])).sum() for c in range(3)] for row in rows]
+    np.testing.assert_array_equal(known.above(rows), expected)
 
 
 def test_no_estimate():

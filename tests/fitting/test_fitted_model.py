@@ -79,9 +79,8 @@ def test_points_with_known_basis_values_and_shapes():
     each = model.point_probabilities(known, members=True)
     assert each.shape == (200, (1 + 3) * 2)
     rounds = model.smoothing.rounds
-    proba, above = model.smoothed(
-        model.smoothing.averaged(each, POINTS, None, "own", rounds=rounds), model.smoothing
-    )
+    weighed = model.smoothing.weighed(each)
+    proba, above = model.smoothed(model.smoothing.averaged(weighed, POINTS, None, "own", rounds=rounds))
     np.testing.assert_allclose(proba, model.probabilities(known))
     sets = model.sets(known, coverage=0.8)
     np.testing.assert_array_equal(above < model.thresholds(0.8), sets)

@@ -82,8 +82,9 @@ class TestHere:
         assert (rows.among, rows.elsewhere) == ("training", False)
         expected = model.transduction_proba_
         np.testing.assert_allclose(model.predict_proba(POINTS[few]), expected[few], rtol=0, atol=1e-12)
-        rows = fitted.place(POINTS)
-        assert (rows.among, rows.elsewhere) == ("own", False)
+        rows = fitted.place(POINTS)  # both clouds are the same
+        assert (rows.among, rows.elsewhere) == ("training", False)
+        np.testing.assert_allclose(model.predict_proba(POINTS, among="own"), expected, rtol=0, atol=1e-12)
         np.testing.assert_allclose(model.predict_proba(POINTS), expected, rtol=0, atol=1e-12)
 
     def test_nothing_is_warned_of(self, model):
@@ -185,8 +186,9 @@ def test_one_member_has_nothing_to_hold_out(tmp_path):
     model = PinvGCNClassifier(**{**SETTINGS, "members": 1}).fit(POINTS, LABELS)
     model.save(tmp_path / "model.safetensors")
     for one in (model, PinvGCNClassifier.load(tmp_path / "model.safetensors")):
-        assert one.fitted_.places.reach == np.inf
+        assert one.fitted_.places.reach == 1e30
         assert one.accuracy_estimate_ is None
+        assert one.fitted_.held_away is None
         trust = one.fitted_.place(POINTS).seen.trust
         assert (trust == 1).mean() > 0.99
         with pytest.warns(ExtrapolationWarning):

@@ -108,27 +108,27 @@ class TestShares:
     def test_here_with_grouped_labels(self):
         """Mean probabilities of all points, labels counted for their class."""
         found, proba = of(grouped=True, away=True)
-        Q, _ = smoothing(GROUPED_ROUNDS).among_all(P, NODES)
-        counted = Q.copy()
+        counted = P.copy()
         counted[LABELS.rows] = np.eye(3)[LABELS.codes]
         factors = (counted.mean(axis=0) / LABELS.shares) ** SAFE
         np.testing.assert_allclose(found.factors, factors, atol=1e-12)
-        expected = Q * factors
-        np.testing.assert_allclose(proba, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+        weighed = P * factors / (P * factors).sum(axis=1, keepdims=True)
+        expected, _ = smoothing(GROUPED_ROUNDS).among_all(weighed, NODES)
+        np.testing.assert_allclose(proba, expected, atol=1e-12)
 
     def test_elsewhere(self):
-        """Those of the other scan itself, after all rounds."""
+        """Those of the other scan itself, before the averages."""
         model, _ = of(grouped=False, away=True)
         assert model.trained is not None
         found = model(SCORES, POINTS + 1024.0, "own", elsewhere=True)
-        q = P
+        q = P * np.sqrt(P.mean(axis=0) / LABELS.shares)
+        q /= q.sum(axis=1, keepdims=True)
         for _ in range(GROUPED_ROUNDS):
             q = once(q, POINTS + 1024.0)
-        expected = q * np.sqrt(q.mean(axis=0) / LABELS.shares)
-        np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
+        np.testing.assert_allclose(found, q, atol=1e-12)
         here = model(SCORES, POINTS, "own")
-        corrected = once(P) * model.factors
-        np.testing.assert_allclose(here, corrected / corrected.sum(axis=1, keepdims=True), atol=1e-12)
+        corrected = P * model.factors / (P * model.factors).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(here, once(corrected), atol=1e-12)
 
     def test_few_points_elsewhere_do_not_tell_them(self):
         model, _ = of(away=True)
@@ -142,20 +142,27 @@ class TestShares:
         )
 
     @pytest.mark.parametrize(
-        "settings", [{"away": False}, {"away": True, "cell": 2.0}, {"away": True, "priors": None},
-                     {"away": True, "priors": {0: 1, 1: 2, 2: 3}}],
-    )  # fmt: skip
+        "settings", [{"away": True, "priors": None}, {"away": True, "priors": {0: 1, 1: 2, 2: 3}}]
+    )
     def test_where_they_are_not_asked_for(self, settings):
         model, _ = of(**settings)
         assert model.trained is None
         assert model.at(True, np.ones(3), 10 * SCAN) is model
 
+    @pytest.mark.parametrize("settings", [{"away": False}, {"away": True, "cell": 2.0}])
+    def test_where_another_scan_has_none(self, settings):
+        """Those of the training scan do not count there, either."""
+        model, _ = of(**settings)
+        assert model.away_power == 0
+        assert model.at(True, np.ones(3), 10 * SCAN).factors is None
+        assert model.at(False, np.ones(3), 10 * SCAN) is model
+
     def test_many_labels_are_left_alone(self, monkeypatch):
         """Where every class has a thousand labels, their shares are known well enough."""
         monkeypatch.setattr("pinvgcn.fitting.smoothing.LABELS", np.bincount(LABELS.codes).min())
-        assert of(away=True)[0].trained is None
+        assert of(away=True)[0].away_power == 0
         monkeypatch.setattr("pinvgcn.fitting.smoothing.LABELS", np.bincount(LABELS.codes).min() + 1)
-        assert of(away=True)[0].trained is not None
+        assert of(away=True)[0].away_power == SAFE
 
     def test_rows_without_points(self):
         model = Smoothing(None, None, None, np.array([1.0, 2.0, 3.0]))

@@ -86,18 +86,19 @@ def test_labels_are_trusted_and_the_farther_the_less():
 def test_the_reach_is_a_quantile_of_held_out_distances():
     assert PLACES.reach == np.quantile(HELD, 0.9)
     unknown = LabelledPlaces.of(LABELS, HELD[:0], CLOUD, LATTICE)
-    assert unknown.reach == np.inf
+    assert unknown.reach == 1e30
     np.testing.assert_array_equal(unknown.trust(NEW), inside_by_hand(NEW, CLOUD, 0.5 * 2**unknown.level))
 
 
 @pytest.mark.parametrize("reach", [0.0, 1e-300])
 def test_a_reach_of_nothing(reach):
-    """Labels that lie on each other: a label itself is known, and no other place."""
+    """Labels that lie on each other: the place is trusted over a cell at least."""
     places = LabelledPlaces.of(LABELS, np.full(3, reach), CLOUD, LATTICE)
     assert (places.trust(LABELS) == 1).all()
     trust = places.trust(CLOUD)
     assert np.isfinite(trust).all()
-    assert trust[places.distances(CLOUD) > 0.1].max() < 1e-6
+    assert places.reach == LATTICE.cell
+    assert (trust[places.distances(CLOUD) <= LATTICE.cell] == 1).all()
 
 
 @pytest.mark.parametrize("cell", [0.03125, 0.125, 0.5, 2.0, 16.0])

@@ -56,7 +56,7 @@ OF_A_MODEL = {
 WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
          "around.sums", "sets.sums", "sets.above", "transduction", "places.cells")  # fmt: skip
 # what a scan with trees has, and nothing else has any of it
-OF_A_SCAN = ("away", "held_away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
+OF_A_SCAN = ("away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
 MOST_ROUNDS = 10  # of averages
 TINY = np.finfo(float).tiny  # more than nothing
 TREES = ("trees", "fine_trees", "wide_trees")

@@ -56,7 +56,7 @@ class LabelledPlaces:
             if (np.bincount(cell)[cell] > 1).mean() >= COVERED:
                 break
         reach = float(np.quantile(held_out, REACHED)) if len(held_out) else FAR
-        return cls(points, reach, lattice, level, keys)
+        return cls(points, max(reach, lattice.cell), lattice, level, keys)
 
     def distances(self, points: np.ndarray) -> np.ndarray:
         """From any points to the nearest label: (m,)."""
