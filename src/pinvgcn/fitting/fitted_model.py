@@ -36,6 +36,7 @@ from pinvgcn.spectra import Spectrum
 
 AWAY_BASIS = "blocks of labels or whole scans held out, and the confidence of the model"
 ELSEWHERE = 0.5  # of the points of a cloud outside the training cloud: it is another scan
+BORDER = 0.01  # of the points may lie at the border of the cloud without a word
 ASKED = 4_096  # points that tell in which cloud they lie
 
 
@@ -108,7 +109,7 @@ class FittedModel:
             return self._placed(basis, own, features, points, among)
         V, trust = self.trusted(points)
         without = trust == 0
-        if without.any():
+        if float(without.mean()) > BORDER:
             warnings.warn(
                 f"{without.sum()} of {len(points)} points lie outside the training cloud: they are "
                 "classified by their shapes alone, without their place.",

@@ -11,6 +11,7 @@ import torch
 
 from pinvgcn.fitting.nodes import SCAN
 from pinvgcn.fitting.settings import MEMBERS
+from pinvgcn.fitting.smoothing import GROUPED_ROUNDS
 from pinvgcn.io import ScanSource
 from pinvgcn.scans.jobs import silent, start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
@@ -142,8 +143,10 @@ def asked_for(request: SegmentRequest | PredictRequest) -> dict[str, str]:
 
 
 def _disk(copy: Copy, members: int) -> float:
-    """Points, columns and probabilities of tiles; where sets are asked for, those of each member."""
-    return copy.source.count * (SPILL_BYTES + _each(copy, members))
+    """Points, columns and probabilities of tiles, these after each round of averages but the last; where sets
+    are asked for, those of each member."""
+    rounds = 8 * len(copy.classes) * (GROUPED_ROUNDS - 1)
+    return copy.source.count * (SPILL_BYTES + rounds + GROUPED_ROUNDS * _each(copy, members))
 
 
 def _each(copy: Copy, members: int) -> int:
