@@ -5,6 +5,7 @@ the rest of a file that is too large to hold. It travels as one file.
 """
 
 import tempfile
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
