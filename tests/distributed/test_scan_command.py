@@ -99,6 +99,13 @@ def test_several_files_are_one_cloud(streets, tmp_path):
     np.testing.assert_array_equal(many.counts, one.counts)
     np.testing.assert_array_equal(many.given, one.given)
     assert (many.fields, many.left_out) == (one.fields, one.left_out)
+    # whole scans are held out for others, of one scan blocks
+    assert (
+        1
+        <= many.model.fitted_.held_away.places.max()
+        <= len(NAMES)
+        < one.model.fitted_.held_away.places.max()
+    )
     before = laspy.read(streets / NAMES[1])
     for name in ("X", "Y", "Z", "intensity"):
         np.testing.assert_array_equal(laspy.read(tmp_path / "copies" / NAMES[1])[name], before[name])

@@ -25,6 +25,7 @@ class Sample:
     columns: np.ndarray | None  # (m, c)
     local: LocalShapes | None  # in the whole scan; None where the points are all of it
     codes: np.ndarray  # (m,) labels, or -1
+    scans: np.ndarray | None = None  # (m,) the number of the scan of each, where there are several
 
 
 def fitted(
@@ -37,7 +38,14 @@ def fitted(
     model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, classes)
     with stopped_by_interrupts():
-        model.fit(sample.points, y, features=sample.columns, shapes=sample.local, process_group=group)
+        model.fit(
+            sample.points,
+            y,
+            features=sample.columns,
+            shapes=sample.local,
+            groups=sample.scans,
+            process_group=group,
+        )
     return model.set_params(verbose=False)
 
 

@@ -52,6 +52,8 @@ def segment_many(
         overview, tiles = job.read(None)
         if not job.work.has(MODEL):
             sample = sample_over_ranks(tiles, job.asked.drawn(overview), tell)
+            scans = np.searchsorted(job.files.starts, sample.index, side="right") - 1
+            sample = replace(sample, scans=scans)  # to hold out whole ones
             job.clock.stop("local shapes")
             facts = {
                 "kind": "scan",
