@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import laspy
@@ -99,16 +100,21 @@ def test_several_files_are_one_cloud(streets, tmp_path):
     np.testing.assert_array_equal(many.counts, one.counts)
     np.testing.assert_array_equal(many.given, one.given)
     assert (many.fields, many.left_out) == (one.fields, one.left_out)
-    # whole scans are held out for others, of one scan blocks
-    assert (
-        1
-        <= many.model.fitted_.held_away.places.max()
-        <= len(NAMES)
-        < one.model.fitted_.held_away.places.max()
-    )
     before = laspy.read(streets / NAMES[1])
     for name in ("X", "Y", "Z", "intensity"):
         np.testing.assert_array_equal(laspy.read(tmp_path / "copies" / NAMES[1])[name], before[name])
+
+
+def test_whole_scans_are_held_out_for_others(streets, tmp_path):
+    """Of several scans; of one, blocks."""
+    settings = {**QUICK, "members": 3}
+    asked = replace(request(streets, tmp_path / "copies", fit_points=20_000), settings=settings)
+    many = segment_many(asked, [streets / "*.la?"])
+    whole = streets.with_name("whole.las")
+    one = segment(SegmentRequest(whole, "classification", tmp_path / "whole.las", settings=settings))
+    several, single = (result.model.fitted_.held_away.places for result in (many, one))
+    assert 1 <= several.max() <= len(NAMES)
+    assert single.max() > len(NAMES)
 
 
 def test_predict_over_ranks(streets, ranks, tmp_path):
