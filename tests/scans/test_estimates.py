@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from streets import QUICK
 from pinvgcn.cli.scan_results import announce
 from pinvgcn.experiments.scan_report import scan_page
 from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.expectation import HeldOut
 from pinvgcn.scans import SegmentRequest, segment
 
 GOOD = AccuracyEstimate(0.962, 0.948, 0.974, basis="labels held out at distances like those of the points")
@@ -78,11 +79,18 @@ def test_the_estimate_takes_the_place_of_random_folds(result, monkeypatch):
     assert after.index("96.2 %") < after.index("held out at random")
 
 
-def test_the_estimate_of_another_scan_says_so(result, monkeypatch):
-    monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD, raising=False)
-    elsewhere = SimpleNamespace(estimate=result.estimate, given=np.zeros(5, dtype=int))
-    told = type(result).expectation.fget(elsewhere)
-    assert told == f"On the scan that the model was fitted to: {GOOD.sentence()}"
+def test_a_prediction_says_which_scan_it_is_about(result, monkeypatch):
+    """Of the fitted scan, or of another one, most of which lies outside."""
+    monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD)
+    again = replace(result, given=np.zeros(5, dtype=int))
+    assert again.expectation == f"On the scan that the model was fitted to: {GOOD.sentence()}"
+    held = HeldOut.of(np.ones(50), np.arange(50) % 5, np.full(5, 10))
+    monkeypatch.setattr(result.model, "fitted_", replace(result.model.fitted_, held_away=held))
+    other = replace(again, outside=result.source.count)
+    expected = (10.5 / 11 + result.mean_confidence) / 2
+    assert other.estimate.accuracy == pytest.approx(expected)
+    assert other.expectation == other.estimate.sentence()
+    assert other.as_dict()["estimate"]["of"] == "this scan"
 
 
 def test_the_page_shows_where_the_model_is_unsure(result):
