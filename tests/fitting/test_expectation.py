@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOut, no_estimate
+from pinvgcn.fitting.expectation import HeldOut, no_estimate, told_apart
 
 CODES = np.array([0] * 10 + [1] * 3)
 RIGHT = np.array([1] * 8 + [0] * 2 + [1] * 3)
@@ -80,3 +80,13 @@ def test_no_estimate():
         "No estimate: all labels of road, wire lie in one place, so that nothing tells what else looks like "
         "it. Label road, wire in two more places, far from the first."
     )
+
+
+def test_classes_that_are_told_apart_and_not():
+    codes = np.repeat([0, 1], 50)
+    assert told_apart(codes, codes, 2) == pytest.approx(1)
+    same = np.tile([0, 0, 0, 0, 1], 20)  # four in five of either class are found as the first
+    assert told_apart(same, codes, 2) == pytest.approx(0, abs=1e-12)
+    shares = np.array([[0.9, 0.1], [0.4, 0.6]])
+    found = np.concatenate([np.repeat([0, 1], [45, 5]), np.repeat([0, 1], [20, 30])])
+    assert told_apart(found, codes, 2) == pytest.approx(np.sqrt(np.linalg.eigvalsh(shares @ shares.T)[0]))

@@ -187,7 +187,8 @@ def test_one_member_has_nothing_to_hold_out(tmp_path):
     model.save(tmp_path / "model.safetensors")
     for one in (model, PinvGCNClassifier.load(tmp_path / "model.safetensors")):
         assert one.fitted_.places.reach == 1e30
-        assert one.accuracy_estimate_ is None
+        assert one.accuracy_estimate_.accuracy is None
+        assert "no label was held out" in one.accuracy_estimate_.sentence()
         assert one.fitted_.held_away is None
         trust = one.fitted_.place(POINTS).seen.trust
         assert (trust == 1).mean() > 0.99

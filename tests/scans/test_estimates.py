@@ -47,8 +47,7 @@ def result(street, tmp_path_factory):
 
 @pytest.mark.parametrize("estimate", [GOOD, NONE, None])
 def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, capfd):
-    if estimate is not None:
-        monkeypatch.setattr(result.model, "accuracy_estimate_", estimate, raising=False)
+    monkeypatch.setattr(result.model, "accuracy_estimate_", estimate)
     announce(result, as_json=False, quiet=False)
     screen = capfd.readouterr().out
     announce(result, as_json=True, quiet=False)
@@ -70,9 +69,10 @@ def test_the_estimate_takes_the_place_of_random_folds(result, monkeypatch):
     from pinvgcn.experiments.held_out import HeldOut
 
     tested = [HeldOut(name, 20 * np.eye(5, dtype=int)) for name in ("PinvGCN", "Extremely randomised trees")]
+    monkeypatch.setattr(result.model, "accuracy_estimate_", None)
     before = scan_page(result, tested, 0.0)
     assert "Right, of the scan</h3>" in before
-    monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD, raising=False)
+    monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD)
     after = scan_page(result, tested, 0.0)
     assert "Right, of the scan</h3>" not in after
     assert "Right, of labels held out at random" in after

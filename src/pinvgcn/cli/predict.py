@@ -107,7 +107,7 @@ def predict(
     A scan for a model of `pinvgcn segment`, a table for one of `pinvgcn classify`. Files may be larger
     than memory: scans are worked through in tiles, which see their surroundings, so that the result is
     that of the whole; tables in chunks. A scan's copy has `confidence` and `outside` as that of
-    `pinvgcn segment`; it must be in the coordinate system of the scan that the model knows.
+    `pinvgcn segment`. A scan that overlaps that of the model must be in its coordinate system.
     """
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.launch import job

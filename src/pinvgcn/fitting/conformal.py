@@ -38,7 +38,7 @@ class PredictionSets:
     members: np.ndarray  # (t,) j_t
     above: np.ndarray  # (n, classes), how many labels of the class have larger odds, at the rows of training
     around: Averages | None = None  # of the members' probabilities side by side, at this rank's points
-    right: np.ndarray | None = None  # (t,) whether member j_t gives label t its class; not kept in files
+    found: np.ndarray | None = None  # (t,) the class that member j_t gives label t; not kept in files
 
     @classmethod
     def of(
@@ -66,15 +66,15 @@ class PredictionSets:
         here = (rows >= 0) & (rows < each.shape[1])
         odds = np.zeros(len(rows))
         odds[here] = odds_of(each)[members[here], rows[here], codes[here]]
-        right = np.zeros(len(rows))
-        right[here] = each[members[here], rows[here]].argmax(axis=1) == codes[here]
+        found = np.zeros(len(rows))
+        found[here] = each[members[here], rows[here]].argmax(axis=1)
         plain = cls(
             group.sum(odds),  # each label is on one rank
             codes,
             members,
             np.empty((0, 0), dtype=np.int32),
             around,
-            group.sum(right) > 0,
+            group.sum(found).astype(np.int64),
         )
         return replace(plain, above=plain.count(each))
 

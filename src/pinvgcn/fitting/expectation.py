@@ -13,6 +13,7 @@ from pinvgcn.fitting.estimate import AccuracyEstimate
 
 WIDTH = 1.645  # standard errors on each side, for 90 %
 FLOOR = 0.005  # no interval is narrower than this on each side
+APART = 0.2  # classes that are told apart less than this have no known shares
 DOUBT = 0.5  # of a label, right and wrong, added to each class: none is known to be always right
 
 
@@ -60,6 +61,36 @@ class HeldOut:
         error = math.sqrt(float(shares**2 @ spread) / 4 + (held - confidence) ** 2 / 4)
         half = max(WIDTH * error, FLOOR)
         return AccuracyEstimate(accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half), basis=basis)
+
+
+def told_apart(found: np.ndarray, codes: np.ndarray, classes: int) -> float:
+    """The smallest singular value of the shares of each class that are ``found`` as each class.
+
+    It is 0 where held-out labels of a class are found as those of others are: the shares of classes, and so
+    the accuracy, could then be anything.
+    """
+    counts = np.zeros((classes, classes))
+    np.add.at(counts, (codes, found), 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return float(np.linalg.svd(shares, compute_uv=False)[-1])
+
+
+def nothing_held_out(*, basis: str) -> AccuracyEstimate:
+    """Where no label could be held out."""
+    return AccuracyEstimate(
+        None, None, None, basis=basis,
+        reason="no label was held out of a member of the ensemble",
+        advice="give each class several labels, and two members or more",
+    )  # fmt: skip
+
+
+def not_told_apart(*, basis: str) -> AccuracyEstimate:
+    """Where held-out labels are found as other classes are."""
+    return AccuracyEstimate(
+        None, None, None, basis=basis,
+        reason="the model does not tell classes apart at held-out labels",
+        advice="give it more labels, or features that differ between the classes",
+    )  # fmt: skip
 
 
 def no_estimate(classes: np.ndarray, single: Sequence[int], *, basis: str) -> AccuracyEstimate:

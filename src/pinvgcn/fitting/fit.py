@@ -19,7 +19,15 @@ from pinvgcn.errors import DataError, TrainingError
 from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
-from pinvgcn.fitting.expectation import HeldOut, no_estimate
+from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.expectation import (
+    APART,
+    HeldOut,
+    no_estimate,
+    not_told_apart,
+    nothing_held_out,
+    told_apart,
+)
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import (
     Folds,
@@ -172,17 +180,8 @@ def learn(
     held = [held for _, held in folds]
     conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start)
     estimate = None
-    if scan is not None and conformal is not None and conformal.right is not None:
-        free = np.ones(len(P), dtype=bool)
-        free[labels.within(graph.start, len(P)).rows] = False
-        total = group.sum(np.append(P[free].sum(axis=0), P[free].max(axis=1).sum()))
-        rows = max(float(total[:-1].sum()), 1.0)
-        known = HeldOut.of(conformal.right, conformal.codes, chosen.places)
-        estimate = (
-            no_estimate(labels.classes, scan.single, basis=HERE)
-            if scan.single
-            else known.expected(total[:-1] / rows, float(total[-1]) / rows, basis=HERE)
-        )
+    if scan is not None:
+        estimate = _expected(scan, labels, conformal, P[_unlabelled(labels, prepared.nodes)], group)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -200,6 +199,32 @@ def learn(
         estimate=estimate,
         held_away=None if away is None else away[1],
     )
+
+
+def _unlabelled(labels: RowLabels, nodes: Nodes) -> np.ndarray:
+    assert nodes.graph is not None
+    return np.setdiff1d(
+        np.arange(nodes.graph.n_nodes), labels.within(nodes.graph.start, nodes.graph.n_nodes).rows
+    )
+
+
+def _expected(
+    scan: Scan, labels: RowLabels, conformal: PredictionSets | None, P: np.ndarray, group: Group
+) -> AccuracyEstimate | None:
+    """The accuracy at the unlabelled points of all process ranks, P (m, classes) the probabilities of this
+    one's; None where there are none."""
+    total = group.sum(np.append(P.sum(axis=0), P.max(axis=1, initial=0.0).sum()))
+    rows = float(total[:-1].sum())
+    if not rows:
+        return None
+    if conformal is None or conformal.found is None:
+        return nothing_held_out(basis=HERE)
+    if scan.single:
+        return no_estimate(labels.classes, scan.single, basis=HERE)
+    if told_apart(conformal.found, conformal.codes, len(labels.classes)) < APART:
+        return not_told_apart(basis=HERE)
+    known = HeldOut.of(conformal.found == conformal.codes, conformal.codes, scan.folds.places)
+    return known.expected(total[:-1] / rows, float(total[-1]) / rows, basis=HERE)
 
 
 def _normalised(shares: np.ndarray) -> np.ndarray:

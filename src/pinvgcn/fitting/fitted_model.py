@@ -126,8 +126,6 @@ class FittedModel:
         assert isinstance(nodes, CloudNodes)
         if nodes.pyramid is None:
             return "training"
-        if nodes.graph is not None and not nodes.graph.group.alone:  # others have the rest of the cloud
-            return "own"
         some = points[:: max(1, len(points) // ASKED)]
         there = nodes.pyramid.crowd(some)
         here = Pyramid.of(points, nodes.pyramid.lattice).crowd(some)
@@ -201,7 +199,8 @@ class FittedModel:
 
     def expected(self, P: np.ndarray, *, elsewhere: bool) -> AccuracyEstimate | None:
         """The accuracy at rows with probabilities P (m, classes): of another scan, or of this one."""
-        if not elsewhere or self.held_away is None:
+        unknown = self.estimate is not None and self.estimate.accuracy is None
+        if not elsewhere or self.held_away is None or unknown:  # one place says less of other scans
             return self.estimate
         shares, confidence = P.mean(axis=0), float(P.max(axis=1).mean())
         return self.held_away.expected(shares, confidence, basis=AWAY_BASIS)

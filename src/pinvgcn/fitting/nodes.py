@@ -120,7 +120,8 @@ class CloudNodes(Nodes):
         """Local shapes, and what was given ``extra``: nothing of where a point lies."""
         assert self.lattice is not None
         shapes = own[:, own.shape[1] - len(self.lattice.names) :]
-        return shapes if extra is None else np.hstack([shapes, extra])
+        most = np.finfo(np.float32).max  # trees see single precision
+        return shapes if extra is None else np.hstack([shapes, np.clip(extra, -most, most)])
 
     def place_anywhere(self, points: np.ndarray, spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
         """Basis values (m, k + r), and which points lie outside the training cloud: a mask (m,)."""

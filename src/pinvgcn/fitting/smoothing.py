@@ -74,7 +74,8 @@ class Smoothing:
             else:
                 factors = estimated_shares(P, trained, here.rows, here.codes, group=group) / trained
             few = np.bincount(labels.codes).min() < LABELS
-            power = SAFE if away and few and away_rounds else 0.0
+            thin = cell is not None and cell >= THIN
+            power = SAFE if away and few and not thin else 0.0
             smoothing = replace(smoothing, factors=factors, trained=trained, away_power=power)
         elif priors is not None:
             smoothing = replace(smoothing, factors=known_shares(priors, labels.classes) / trained)

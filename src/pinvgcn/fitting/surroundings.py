@@ -49,12 +49,14 @@ class LabelledPlaces:
         """Of labels at ``points``, from the distances of held-out ones (t,), and of the training ``cloud``,
         of which this process rank has a part."""
         start, total = group.offset(len(cloud))
-        positions = lattice.positions(group.rows(cloud[in_pool(start, len(cloud), total)]))
-        keys = np.empty((0, 3), dtype=np.int64)
+        own = lattice.positions(cloud)
+        some = group.rows(own[in_pool(start, len(cloud), total)])
         for level in range(lattice.levels):
-            cell, keys = grouped(positions, in_curve_order(positions, lattice.bits), lattice.bits + level)
+            cell, _ = grouped(some, in_curve_order(some, lattice.bits), lattice.bits + level)
             if (np.bincount(cell)[cell] > 1).mean() >= COVERED:
                 break
+        _, keys = grouped(own, in_curve_order(own, lattice.bits), lattice.bits + level)
+        keys = np.unique(group.rows(keys), axis=0)  # of all processes
         reach = float(np.quantile(held_out, REACHED)) if len(held_out) else FAR
         return cls(points, max(reach, lattice.cell), lattice, level, keys)
 

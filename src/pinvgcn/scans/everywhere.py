@@ -37,10 +37,15 @@ class Answers:
 
 
 def answers(
-    model: PinvGCNClassifier, tiles: Tiles, tell: Tell, *, coverage: float | None = None
+    model: PinvGCNClassifier,
+    tiles: Tiles,
+    tell: Tell,
+    *,
+    coverage: float | None = None,
+    fitted_here: bool = False,
 ) -> Iterator[Answers]:
     """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``; and
-    with a ``coverage``, ``predict_set``."""
+    with a ``coverage``, ``predict_set``. The scan that the model was ``fitted_here`` to is no other."""
     fitted = model.fitted_
     nodes: Any = fitted.nodes
     thresholds = None if coverage is None else fitted.thresholds(coverage)
@@ -65,9 +70,9 @@ def answers(
             tiles.keep("proba", tile, P)
         progress.end()
     tiles.group.wait()
-    elsewhere = fitted.places is not None and _is_elsewhere(tiles)
+    elsewhere = fitted.places is not None and not fitted_here and _is_elsewhere(tiles)
     sums = np.zeros(len(fitted.classes))
-    for tile in tiles.mine if elsewhere else ():
+    for tile in _share(tiles) if elsewhere else ():
         sums += tiles.kept("proba", tile)[:, : len(sums)].sum(axis=0)
     smoothing = fitted.smoothing.at(elsewhere, tiles.group.sum(sums), tiles.count)
     rounds, last = smoothing.rounds_at(elsewhere), "proba"
@@ -100,9 +105,14 @@ def answers(
         yield Answers(piece.index, proba, flags, found)
 
 
+def _share(tiles: Tiles) -> range:
+    """Of all tiles, also those that an earlier job has finished: what this process sums over."""
+    return range(tiles.group.rank, len(tiles), tiles.group.size)
+
+
 def _is_elsewhere(tiles: Tiles) -> bool:
     """Whether most points of the cloud lie outside that of training: it is another scan."""
-    without = sum(int((tiles.kept("flags", tile) == OUTSIDE).sum()) for tile in tiles.mine)
+    without = sum(int((tiles.kept("flags", tile) == OUTSIDE).sum()) for tile in _share(tiles))
     return float(tiles.group.sum(without)) > ELSEWHERE * tiles.count
 
 

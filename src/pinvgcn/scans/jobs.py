@@ -78,7 +78,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
             clock.stop("local shapes")
             model = fitted(request, seen.classes, sample, tell)
             clock.stop("fitting")
-            for some in answers(model, cloud, tell, coverage=request.sets):
+            for some in answers(model, cloud, tell, coverage=request.sets, fitted_here=True):
                 own, stay = _at(given, some.index), _at(kept, some.index)
                 outcomes.put(some.index, some.proba, some.flags, own, some.sets, stay)
             clock.stop("classifying")

@@ -166,7 +166,9 @@ class _Job:
         todo = [tile for tile in range(len(tiles)) if tile not in answered]
         own = for_rank(tiles, todo, self.work.numbers("proba"))
         coverage = self.request.sets
-        for tile, some in zip(own.mine, answers(model, own, self.tell, coverage=coverage), strict=True):
+        here = isinstance(self.request, SegmentRequest)
+        found = answers(model, own, self.tell, coverage=coverage, fitted_here=here)
+        for tile, some in zip(own.mine, found, strict=True):
             outcomes = Outcomes.empty(
                 len(some.index), None, sets=coverage is not None, second=wanted(self.request)
             )

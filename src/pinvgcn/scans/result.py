@@ -72,15 +72,15 @@ class Result:
     def estimate(self) -> AccuracyEstimate | None:
         """How well the model is expected to do: at the unlabelled points of the scan that it was fitted to,
         or in this one if it is another."""
-        held = self.model.fitted_.held_away
-        if not self.elsewhere or held is None:
-            return self.model.accuracy_estimate_
+        held, here = self.model.fitted_.held_away, self.model.accuracy_estimate_
+        if not self.elsewhere or held is None or (here is not None and here.accuracy is None):
+            return here
         return held.expected(self.counts / self.counts.sum(), self.mean_confidence, basis=AWAY_BASIS)
 
     @property
     def elsewhere(self) -> bool:
         """Whether this is another scan than the model was fitted to."""
-        other = self.outside > ELSEWHERE * self.source.count
+        other = self.outside > ELSEWHERE * max(int(self.counts.sum()), 1)
         return bool(other and self.counts.any() and not self.given.any())
 
     @property
@@ -158,6 +158,8 @@ class Result:
                 lines.append(
                     "the model was fitted elsewhere, and knows nothing but places; fit with labels from here"
                 )
+        if self.sets is not None and self.outside:
+            lines.append("outside the fitted cloud sets may hold the true class less often than asked for")
         if self.alone:
             far = verb(self.alone, "is", "are")
             lines.append(
