@@ -34,7 +34,7 @@ def scan() -> Task:
 def test_the_rows_are_the_inputs_of_the_network(scan: Task) -> None:
     inputs = SharedRows(PinvGCNClassifier(), scan.X, features=scan.extra).prepared.inputs
     sight = look(scan)
-    assert sight.rows.shape == (2_100, 3 + 49 + 1)
+    assert sight.rows.shape == (2_100, 3 + 54 + 1)
     np.testing.assert_allclose(sight.rows, inputs / 10, rtol=1e-12)
     shapes = local_geometry(scan.X)
     np.testing.assert_allclose(sight.values, np.hstack([inputs[:, :3], shapes, scan.extra]), rtol=1e-12)
@@ -70,7 +70,7 @@ def test_a_small_cloud_has_no_local_shapes_for_anyone(scan: Task) -> None:
 def test_ours_sees_coordinates_alone_where_the_others_do(scan: Task) -> None:
     inputs = Pinv().prepare(replace(scan, extra=None, surroundings=False)).rows.prepared.inputs
     assert inputs.shape[1] == 3
-    assert Pinv().prepare(scan).rows.prepared.inputs.shape[1] == 53
+    assert Pinv().prepare(scan).rows.prepared.inputs.shape[1] == 58
 
 
 @pytest.mark.parametrize("name", RIVALS)

@@ -51,12 +51,16 @@ def look(task: Task) -> Sight:
 
     start = time.perf_counter()
     nodes = CloudNodes(task.X, sigma="auto", loops=1.0, geometry="auto" if task.surroundings else False)
-    scaled = InputScaling.of(nodes.features, task.extra, scaling="ranks", coordinates=nodes.coordinates)
-    inputs = scaled(nodes.features, task.extra)
+    own = nodes.for_networks(nodes.features)
+    scaled = InputScaling.of(own, task.extra, scaling="ranks", coordinates=nodes.coordinates)
+    inputs = scaled(own, task.extra)
+    values = scaled.unranked(inputs, own, task.extra)
+    if nodes.geometry:  # trees see all shapes, as those beside the network do, and the place too
+        values = np.hstack([inputs[:, : nodes.coordinates], nodes.without_place(nodes.features, task.extra)])
     k = averaged_neighbours("auto", nodes)
     return Sight(
         inputs / SPREAD,
-        scaled.unranked(inputs, nodes.features, task.extra),
+        values,
         comparable=True,
         points=nodes.points,
         smoothing=None if k is None else Smoothing(k, averaging_cell("auto", k, nodes), None, None),
