@@ -159,6 +159,6 @@ def test_ours_is_scored_like_the_others(small_demo: Demo) -> None:
 def test_all_methods_of_the_demo_see_the_surroundings_of_points(small_demo: Demo) -> None:
     inputs = small_demo.scan.answers["pinvgcn"].model.network_.convs[0].weights.shape[1]
     assert inputs == 3 + 54
-    for name in ("nearest_neighbour", "extra_trees"):
-        assert small_demo.scan.answers[name].model.n_features_in_ == inputs
+    for name, seen in (("nearest_neighbour", inputs), ("extra_trees", 3 + 84)):  # trees see all shapes
+        assert small_demo.scan.answers[name].model.n_features_in_ == seen
         assert "features" in small_demo.scan.of(name)[0].seconds
