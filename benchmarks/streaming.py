@@ -79,7 +79,8 @@ def run(*arguments: object) -> dict:
     if process.returncode:
         raise SystemExit(f"pinvgcn {arguments[0]} ended with exit code {process.returncode}")
     seconds = time.perf_counter() - started
-    return {**json.loads(said), "wall_seconds": seconds, "peak_gib": usage.ru_maxrss / 2**20}
+    peak = usage.ru_maxrss / 2**20  # or what this process held when it started the other, if that was more
+    return {**json.loads(said), "wall_seconds": seconds, "peak_gib": peak}
 
 
 def measure(count: int, folder: Path, only: str | None = None) -> dict:

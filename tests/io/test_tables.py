@@ -384,11 +384,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         for _ in range(15):
             file.write(line * 10_000)
     code = f"""
-import resource
 import pandas as pd
+from pinvgcn.experiments.contest.memory import highest
 from pinvgcn.io import open_table
 source = open_table({str(path)!r})
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak(): return highest() / 2**20
 next(source.chunks(5_000))
 before = peak()
 rows = 0

@@ -102,8 +102,9 @@ def test_tiles_are_the_whole(name, tmp_path):
 
 
 RUN = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
+from pinvgcn.experiments.contest.memory import highest
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 
 what, folder, quick = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
@@ -117,7 +118,7 @@ if what == "segment":
     )
 else:
     result = predict(PredictRequest(model, scan, folder / "predicted.las"))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+peak = highest() / 2**30
 print(json.dumps({"peak": peak, "tiles": result.tiles, "fitted": result.fitted}))
 """
 

@@ -18,15 +18,20 @@ class Peak:
     def __init__(self) -> None:
         with contextlib.suppress(OSError):
             RESET.write_text("5")
-        self._before = _highest()
+        self._before = highest()
 
     def bytes(self) -> int | None:
         """So far."""
-        now = _highest()
+        now = highest()
         return None if now is None or self._before is None else now - self._before
 
 
-def _highest() -> int | None:
+def highest() -> int | None:
+    """Bytes that this process has held at most; None where no system tells.
+
+    Not ``ru_maxrss`` where there is better: Linux hands it on to a new program from the process that started
+    it, so that a small program under a large one would seem large.
+    """
     with contextlib.suppress(OSError, StopIteration):
         line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
         return 1024 * int(line.split()[1])  # "VmHWM:   123456 kB"
