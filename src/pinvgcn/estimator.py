@@ -17,11 +17,12 @@ from pinvgcn.checks import as_sample_weight, read_labels
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.fit import labels_for, learn, nodes_for, scans_of
+from pinvgcn.fitting.fit import labels_for, learn, nodes_for
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
 from pinvgcn.fitting.model_file import BY_NODE, SavedModel, narrowed
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.scan import scans_of
 from pinvgcn.fitting.settings import FitSettings, group_of, seed_of
 from pinvgcn.group import together
 from pinvgcn.io.shared_tensors import save_together
@@ -406,7 +407,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         the confidence there. None where the model cannot tell: not a scan, or no labels held out.
         """
         rows = self._placed(X, features, among)
-        return self.fitted_.expected(self.fitted_.probabilities(rows), elsewhere=rows.elsewhere)
+        P = self.fitted_.probabilities(rows)
+        confidence = float(P.max(axis=1).mean())
+        return self.fitted_.expected(P.mean(axis=0), confidence, elsewhere=rows.elsewhere)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "auto"

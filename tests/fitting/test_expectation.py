@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOut, no_estimate, told_apart
+from pinvgcn.fitting.expectation import HeldOutRecalls, no_estimate, told_apart
 
 CODES = np.array([0] * 10 + [1] * 3)
 RIGHT = np.array([1] * 8 + [0] * 2 + [1] * 3)
 PLACES = np.array([4, 2, 0])
-KNOWN = HeldOut.of(RIGHT, CODES, PLACES)
+KNOWN = HeldOutRecalls.of(RIGHT, CODES, PLACES)
 
 
 def test_recalls_with_half_a_label_right_and_wrong():
     np.testing.assert_allclose(KNOWN.recalls, [8.5 / 11, 3.5 / 4, 0.5])
     np.testing.assert_array_equal(KNOWN.places, PLACES)
-    nothing = HeldOut.of(np.zeros(0), CODES[:0], PLACES)
+    nothing = HeldOutRecalls.of(np.zeros(0), CODES[:0], PLACES)
     assert nothing.recalls.tolist() == [0.5, 0.5, 0.5]
 
 
@@ -39,14 +39,14 @@ def test_the_mean_of_held_out_labels_and_confidence():
 
 
 def test_no_interval_is_narrower_than_one_in_a_hundred():
-    many = HeldOut(np.array([0.9]), np.array([10**9]), CODES[:0])
+    many = HeldOutRecalls(np.array([0.9]), np.array([10**9]), CODES[:0])
     found = many.expected(np.ones(1), 0.9, basis="")
     assert (found.low, found.high) == (pytest.approx(0.895), pytest.approx(0.905))
 
 
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.floats(0, 1), st.integers(0, 9))
 def test_shares_are_shares(recalls, confidence, places):
-    known = HeldOut(np.array(recalls), np.full(3, places), CODES[:0])
+    known = HeldOutRecalls(np.array(recalls), np.full(3, places), CODES[:0])
     found = known.expected(np.array([0.2, 0.3, 0.5]), confidence, basis="")
     assert 0 <= found.low <= found.accuracy + 1e-12
     assert found.accuracy - 1e-12 <= found.high <= 1
@@ -55,7 +55,9 @@ def test_shares_are_shares(recalls, confidence, places):
 
 def test_more_places_say_more():
     few, many = (
-        HeldOut(np.full(2, 0.8), np.full(2, places), CODES[:0]).expected(np.full(2, 0.5), 0.8, basis="")
+        HeldOutRecalls(np.full(2, 0.8), np.full(2, places), CODES[:0]).expected(
+            np.full(2, 0.5), 0.8, basis=""
+        )
         for places in (2, 50)
     )
     assert few.high - few.low > many.high - many.low
@@ -64,8 +66,10 @@ def test_more_places_say_more():
 def test_sets_of_another_scan_by_brute_force():
     P = np.random.default_rng(0).dirichlet(np.ones(3), 40)
     codes = np.arange(40) % 3
-    known = HeldOut.of_probabilities(P, codes, PLACES)
-    np.testing.assert_array_equal(known.recalls, HeldOut.of(P.argmax(axis=1) == codes, codes, PLACES).recalls)
+    known = HeldOutRecalls.of_probabilities(P, codes, PLACES)
+    np.testing.assert_array_equal(
+        known.recalls, HeldOutRecalls.of(P.argmax(axis=1) == codes, codes, PLACES).recalls
+    )
     odds = P / (1 - P)
     np.testing.assert_allclose(known.odds, odds[np.arange(40), codes])
     rows = np.random.default_rng(1).dirichlet(np.ones(3), 25)

@@ -10,11 +10,11 @@ import pytest
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street, random_split
 from pinvgcn.errors import DataError, ExtrapolationWarning
-from pinvgcn.fitting import fit
-from pinvgcn.fitting.fit import Scan, scans_of
+from pinvgcn.fitting import scan as fitted_scan
 from pinvgcn.fitting.folds import random_folds
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import PLACE_FREE
+from pinvgcn.fitting.scan import Scan, scans_of
 
 STREET = generate_street(4_000, random_state=0)
 POINTS = np.round(STREET.X / 2 * 1024) / 1024  # shifts by 1,024 are exact
@@ -216,8 +216,8 @@ class TestGroups:
             seen.append((groups, folds))
             return folds
 
-        original = fit.group_folds
-        monkeypatch.setattr(fit, "group_folds", group_folds)
+        original = fitted_scan.group_folds
+        monkeypatch.setattr(fitted_scan, "group_folds", group_folds)
         model = self.fit(self.SCANS, members=2)
         ((groups, folds),) = seen
         rows = folds.labels.rows

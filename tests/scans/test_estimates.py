@@ -12,7 +12,7 @@ from streets import QUICK
 from pinvgcn.cli.scan_results import announce
 from pinvgcn.experiments.scan_report import scan_page
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOut
+from pinvgcn.fitting.expectation import HeldOutRecalls
 from pinvgcn.scans import SegmentRequest, segment
 
 GOOD = AccuracyEstimate(0.962, 0.948, 0.974, basis="labels held out at distances like those of the points")
@@ -84,8 +84,9 @@ def test_a_prediction_says_which_scan_it_is_about(result, monkeypatch):
     monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD)
     again = replace(result, given=np.zeros(5, dtype=int))
     assert again.expectation == f"On the scan that the model was fitted to: {GOOD.sentence()}"
-    held = HeldOut.of(np.ones(50), np.arange(50) % 5, np.full(5, 10))
-    monkeypatch.setattr(result.model, "fitted_", replace(result.model.fitted_, held_away=held))
+    held = HeldOutRecalls.of(np.ones(50), np.arange(50) % 5, np.full(5, 10))
+    fitted = replace(result.model.fitted_, estimate=GOOD, held_away=held)
+    monkeypatch.setattr(result.model, "fitted_", fitted)
     other = replace(again, outside=result.source.count)
     expected = (10.5 / 11 + result.mean_confidence) / 2
     assert other.estimate.accuracy == pytest.approx(expected)

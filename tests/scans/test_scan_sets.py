@@ -10,11 +10,11 @@ from streets import QUICK, write_street
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
-from pinvgcn.errors import DatasetError, LabelError, ParameterError
+from pinvgcn.errors import DatasetError, ExtrapolationWarning, LabelError, ParameterError
 from pinvgcn.features.tiles import Piece, Tiles
 from pinvgcn.io import open_scan
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.everywhere import answers
+from pinvgcn.scans.everywhere import OUTSIDE, answers
 from pinvgcn.scans.sets import column_type
 from pinvgcn.set_columns import as_bits, as_words
 
@@ -48,6 +48,33 @@ def test_tiles_have_the_sets_of_the_whole(name, tmp_path):
     assert (sizes == 1).any()
     P = np.concatenate([part.proba for part in parts])[order]
     np.testing.assert_allclose(P, model.predict_proba(points, among="own"), rtol=0, atol=1e-10)
+
+
+def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
+    """Three rounds of averages across tiles, class shares from all of them, sets by place-free experts."""
+    data = load_dataset("street")
+    near = data.X[:, 0] < 25
+    X, y = data.X[near], data.y[near]
+    model = PinvGCNClassifier(**SETTINGS).fit(X[::2], random_split(y[::2], per_class=9, random_state=0))
+    other = X[1::2] + np.array([2_048.0, 0.0, 0.0])
+    pieces = [
+        Piece(some, other[some], np.empty((len(some), 0)))
+        for some in np.array_split(np.arange(len(other)), 5)
+    ]
+    tiles = Tiles.of(pieces, tmp_path, size=1_500)
+    assert len(tiles) >= 4
+    parts = list(answers(model, tiles, lambda *heard: None, coverage=COVERAGE))
+    order = np.argsort(np.concatenate([part.index for part in parts]))
+    with pytest.warns(ExtrapolationWarning, match="by their shapes alone"):
+        rows = model.fitted_.place(other)
+    assert (rows.among, rows.elsewhere, model.fitted_.smoothing.rounds_at(True)) == ("own", True, 3)
+    P = np.concatenate([part.proba for part in parts])[order]
+    np.testing.assert_allclose(P, model.fitted_.probabilities(rows), rtol=0, atol=1e-10)
+    sets = np.concatenate([part.sets for part in parts])[order]
+    np.testing.assert_array_equal(sets, model.fitted_.sets(rows, coverage=COVERAGE))
+    assert (np.concatenate([part.flags for part in parts]) == OUTSIDE).all()
+    here = list(answers(model, tiles, lambda *heard: None, fitted_here=True))  # as if it were the fitted scan
+    assert np.abs(np.concatenate([part.proba for part in here])[order] - P).max() > 0.01
 
 
 def asked(street, out, **others):

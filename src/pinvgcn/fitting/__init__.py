@@ -7,9 +7,11 @@
     settings                 FitSettings: checked parameters; ResolvedSettings: without any "auto"
     prepared                 Prepared: all that does not depend on labels
     pool                     Ensemble: experts by name, and how their opinions are weighed
-    class_shares, smoothing  from scores to probabilities: averages over neighbours, shares of classes
+    labelled_places          where the place of a point says something about its class
+    class_shares, smoothing  from scores to probabilities: shares of classes, averages over neighbours
     conformal                sets of classes with a promised coverage
-    estimate                 AccuracyEstimate: how well the model is expected to do
+    estimate, expectation    AccuracyEstimate: how well the model is expected to do; from what it is found
+    scan                     what a fit to a scan adds to others
     fitted_model             FittedModel: the result, as a value
     fit                      ``learn``: from all of this to a FittedModel
     bandwidth                the width of the kernel by held-out labels

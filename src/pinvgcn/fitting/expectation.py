@@ -18,7 +18,7 @@ DOUBT = 0.5  # of a label, right and wrong, added to each class: none is known t
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutRecalls:
     """How often held-out labels of each class were right, and from how many places they come."""
 
     recalls: np.ndarray  # (classes,)
@@ -27,14 +27,14 @@ class HeldOut:
     odds: np.ndarray | None = None  # (t,) of their own class
 
     @classmethod
-    def of(cls, right: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOut:
+    def of(cls, right: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOutRecalls:
         """From labels with class ``codes`` (t,), and in how many ``places`` (classes,) they lie."""
         classes = len(places)
         counts, hits = np.bincount(codes, minlength=classes), np.bincount(codes, right, minlength=classes)
         return cls((hits + DOUBT) / (counts + 2 * DOUBT), places, codes)
 
     @classmethod
-    def of_probabilities(cls, P: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOut:
+    def of_probabilities(cls, P: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOutRecalls:
         """From the probabilities (t, classes) of these labels."""
         own = odds_of(P)[np.arange(len(codes)), codes]
         return replace(cls.of(P.argmax(axis=1) == codes, codes, places), odds=own)

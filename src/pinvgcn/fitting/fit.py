@@ -11,66 +11,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from scipy.spatial import cKDTree
-from scipy.special import softmax
 
-from pinvgcn.checks import check_rows
-from pinvgcn.errors import DataError, TrainingError
+from pinvgcn.errors import TrainingError
 from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
-from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import (
-    APART,
-    HeldOut,
-    no_estimate,
-    not_told_apart,
-    nothing_held_out,
-    told_apart,
-)
 from pinvgcn.fitting.fitted_model import FittedModel
-from pinvgcn.fitting.folds import (
-    Folds,
-    block_folds,
-    group_folds,
-    hold_out,
-    matched_folds,
-    random_folds,
-    single_place,
-)
+from pinvgcn.fitting.folds import hold_out, random_folds
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_of
-from pinvgcn.fitting.pool import (
-    AWAY,
-    FINE_TREES,
-    GROUPED,
-    NETWORK,
-    PLACE_FREE,
-    TREES,
-    USUAL,
-    WALK,
-    WIDE_TREES,
-    Ensemble,
-    Expert,
-    weights_of,
-)
+from pinvgcn.fitting.nodes import Nodes, nodes_of
+from pinvgcn.fitting.pool import GROUPED, NETWORK, USUAL, WALK, Ensemble, Expert, weights_of
 from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.scan import Scan, forest_kinds
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
-from pinvgcn.fitting.surroundings import LabelledPlaces, nearest
 from pinvgcn.graphs import GaussianGraph
-from pinvgcn.group import ALONE, Group, together
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
-from pinvgcn.pool import in_pool
 
-TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
-FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
-HERE = "labels held out as far from others as unlabelled points are, and the confidence of the model"
 
 
 def nodes_for(settings: FitSettings, X: Any, *, shapes: Any = None, group: Group = ALONE) -> Nodes:
@@ -95,27 +58,6 @@ def labels_for(settings: FitSettings, y: Any, nodes: Nodes, *, sample_weight: An
     assert nodes.graph is not None
     weights = {"class_weight": settings.class_weight, "sample_weight": sample_weight}
     return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
-
-
-def scans_of(groups: Any, labels: RowLabels, nodes: Nodes) -> np.ndarray | None:
-    """The numbers of the scans that labels are from, (m,), by those of this process rank's rows."""
-    assert nodes.graph is not None
-    graph, group = nodes.graph, nodes.graph.group
-    given = group.values(groups is not None)
-    if not any(given):
-        return None
-    with together(group):
-        if not all(given):
-            raise DataError("groups must be given on all ranks or on none. Got them on some only.")
-        numbers = np.asarray(groups)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise DataError(
-                "groups must be a whole number for each row, the scan that it is from. "
-                f"Got an array of shape {numbers.shape} and type {numbers.dtype} instead."
-            )
-        check_rows(numbers, graph.n_nodes, "groups", "rows of X")
-    here: np.ndarray = numbers[labels.within(graph.start, graph.n_nodes).rows].astype(np.int64)
-    return group.rows(here)
 
 
 def learn(
@@ -148,7 +90,7 @@ def learn(
     )
     away = None
     if scan is not None:
-        away = _away(settings, labels, labelled.values, scan, scans, seed)
+        away = scan.away(labelled.values, scans, trees=settings.trees, seed=seed)
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
         usual = GROUPED if chosen.grouped else USUAL
@@ -179,9 +121,6 @@ def learn(
     alone = [ensemble.alone * scores for scores in each]
     held = [held for _, held in folds]
     conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start)
-    estimate = None
-    if scan is not None:
-        estimate = _expected(scan, labels, conformal, P[_unlabelled(labels, prepared.nodes)], group)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -196,68 +135,14 @@ def learn(
         sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
         seconds=seconds,
         places=None if scan is None else scan.places,
-        estimate=estimate,
+        estimate=None if scan is None else scan.expected(P, conformal),
         held_away=None if away is None else away[1],
     )
-
-
-def _unlabelled(labels: RowLabels, nodes: Nodes) -> np.ndarray:
-    assert nodes.graph is not None
-    return np.setdiff1d(
-        np.arange(nodes.graph.n_nodes), labels.within(nodes.graph.start, nodes.graph.n_nodes).rows
-    )
-
-
-def _expected(
-    scan: Scan, labels: RowLabels, conformal: PredictionSets | None, P: np.ndarray, group: Group
-) -> AccuracyEstimate | None:
-    """The accuracy at the unlabelled points of all process ranks, P (m, classes) the probabilities of this
-    one's; None where there are none."""
-    total = group.sum(np.append(P.sum(axis=0), P.max(axis=1, initial=0.0).sum()))
-    rows = float(total[:-1].sum())
-    if not rows:
-        return None
-    if conformal is None or conformal.found is None:
-        return nothing_held_out(basis=HERE)
-    if scan.single:
-        return no_estimate(labels.classes, scan.single, basis=HERE)
-    if told_apart(conformal.found, conformal.codes, len(labels.classes)) < APART:
-        return not_told_apart(basis=HERE)
-    known = HeldOut.of(conformal.found == conformal.codes, conformal.codes, scan.folds.places)
-    return known.expected(total[:-1] / rows, float(total[-1]) / rows, basis=HERE)
 
 
 def _normalised(shares: np.ndarray) -> np.ndarray:
     total: np.ndarray = shares / shares.sum()
     return total
-
-
-class Scan(NamedTuple):
-    """The points of a scan, its labels among them, and how these are held out."""
-
-    nodes: CloudNodes
-    folds: Folds
-    places: LabelledPlaces
-    single: Sequence[int]  # classes with labels in one place alone
-
-    @classmethod
-    def of(cls, nodes: Nodes, labels: RowLabels, count: int, seed: int) -> Scan | None:
-        """Of labels of all process ranks; None where nodes are no scan."""
-        if not (isinstance(nodes, CloudNodes) and nodes.geometry):
-            return None
-        assert nodes.graph is not None
-        group, (start, total) = nodes.graph.group, (nodes.graph.start, nodes.graph.n_total)
-        mine = labels.within(start, len(nodes.points)).rows
-        points = group.rows(nodes.points[mine])
-        some = np.setdiff1d(in_pool(start, len(nodes.points), total, most=TARGETS), mine)
-        target = group.rows(nearest(cKDTree(points), nodes.points[some]))
-        folds = matched_folds(labels, count, seed, points=points, target=target)
-        groups = None if folds.groups is None else group.first(folds.groups)
-        folds = replace(folds, number=group.first(folds.number), groups=groups)
-        assert nodes.lattice is not None
-        held = folds.distances(points)
-        places = LabelledPlaces.of(points, held, nodes.points, nodes.lattice, group=group)
-        return cls(nodes, folds, places, single_place(points, labels.codes, target))
 
 
 class TrainedMember(NamedTuple):
@@ -387,56 +272,3 @@ def _weighed(
         for (number, held), end in zip(kept, ends, strict=True)
     ]
     return replace(ensemble, weights=weights_of(ensemble.names, unseen, usual=usual))
-
-
-def forest_kinds(nodes: Nodes, columns: int) -> dict[str, dict[str, Any]]:
-    """The forests of a member by name: what each looks at of this number of ``columns``, and its leaves.
-
-    Of a scan there are two: trees that see what is close to a point, and trees that see all fixed cells.
-    """
-    lattice = nodes.lattice if isinstance(nodes, CloudNodes) else None
-    if lattice is None:
-        return {TREES: {}}
-    beside = np.arange(len(lattice.names), columns)
-    return {
-        FINE_TREES: {"columns": np.append(lattice.fine, beside), "leaf_size": FINE_LEAF},
-        WIDE_TREES: {"columns": np.append(np.arange(lattice.fixed), beside)},
-    }
-
-
-def _away(
-    settings: ResolvedSettings,
-    labels: RowLabels,
-    values: np.ndarray,
-    scan: Scan,
-    scans: np.ndarray | None,
-    seed: int,
-) -> tuple[dict[str, float], HeldOut | None]:
-    """The weights of place-free experts in another scan, and how they do there.
-
-    Whole scans are held out, or blocks of this one: ``values`` (m, v) are what trees see of its labels.
-    """
-    count, points = settings.members, scan.places.points
-    if count == 1:
-        return weights_of(PLACE_FREE, usual=AWAY), None
-    if scans is not None and len(np.unique(scans)) > 1:
-        folds = group_folds(labels, scans, count, seed)
-    else:
-        folds = block_folds(labels, points, count, seed)
-    kinds, unseen = forest_kinds(scan.nodes, values.shape[1]), []
-    for learned, held in folds.parts:
-        if held is None or len(np.unique(learned.codes)) < len(labels.classes):
-            continue
-        at, there = (np.searchsorted(labels.rows, some.rows) for some in (learned, held))
-        forests = [
-            Forest.grown(values, learned, at, count=settings.trees, seed=seed, **kinds[name])
-            for name in PLACE_FREE
-        ]
-        unseen.append((np.stack([forest.log_proba(values[there]) for forest in forests]), held.codes))
-    weights = weights_of(PLACE_FREE, unseen, usual=AWAY)
-    w = np.array(list(weights.values()))
-    proba = [softmax(np.tensordot(w, opinions, axes=1), axis=1) for opinions, _ in unseen]
-    if not proba:
-        return weights, None
-    codes = np.concatenate([own for _, own in unseen])
-    return weights, HeldOut.of_probabilities(np.concatenate(proba), codes, folds.places)

@@ -21,14 +21,14 @@ from pinvgcn.features.normal_scores import NormalScores
 from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOut
+from pinvgcn.fitting.expectation import HeldOutRecalls
 from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.labelled_places import LabelledPlaces
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_from_state
 from pinvgcn.fitting.plain_values import plain
 from pinvgcn.fitting.pool import NETWORK, PLACE_FREE, TREES, WALK, Ensemble, Expert
 from pinvgcn.fitting.smoothing import Smoothing
-from pinvgcn.fitting.surroundings import LabelledPlaces
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import Basis
@@ -77,7 +77,7 @@ class FittedModel:
     seconds: dict[str, float]  # of the stages of the fit
     places: LabelledPlaces | None = None  # of a scan, where labels lie
     estimate: AccuracyEstimate | None = None  # at the unlabelled points of training
-    held_away: HeldOut | None = None  # of a scan, how labels of other scans or of blocks held out did
+    held_away: HeldOutRecalls | None = None  # of a scan, how labels of other scans or of blocks held out did
 
     @property
     def networks(self) -> Networks:
@@ -197,12 +197,12 @@ class FittedModel:
         scores = self.ensemble.joint(rows.seen)[rows.inverse]
         return self.smoothing(scores, rows.points, rows.among, elsewhere=rows.elsewhere)
 
-    def expected(self, P: np.ndarray, *, elsewhere: bool) -> AccuracyEstimate | None:
-        """The accuracy at rows with probabilities P (m, classes): of another scan, or of this one."""
+    def expected(self, shares: np.ndarray, confidence: float, *, elsewhere: bool) -> AccuracyEstimate | None:
+        """The accuracy at points of this scan; or ``elsewhere``, in another one, of which the ``shares``
+        (classes,) have each class, with this mean ``confidence``."""
         unknown = self.estimate is not None and self.estimate.accuracy is None
         if not elsewhere or self.held_away is None or unknown:  # one place says less of other scans
             return self.estimate
-        shares, confidence = P.mean(axis=0), float(P.max(axis=1).mean())
         return self.held_away.expected(shares, confidence, basis=AWAY_BASIS)
 
     def point_probabilities(self, rows: PlacedRows, *, members: bool = False) -> np.ndarray:
@@ -224,7 +224,7 @@ class FittedModel:
             above = self._conformal().from_averages(each) if known is None else known.above(joint)
         return joint, above
 
-    def _away_sets(self, elsewhere: bool) -> HeldOut | None:
+    def _away_sets(self, elsewhere: bool) -> HeldOutRecalls | None:
         """The labels that decide on the sets of another scan."""
         return self.held_away if elsewhere and self.held_away and self.held_away.odds is not None else None
 
@@ -378,7 +378,7 @@ class FittedModel:
             estimate=None if told is None else AccuracyEstimate(**told),
             held_away=None
             if held is None
-            else HeldOut(
+            else HeldOutRecalls(
                 held[0], held[1], arrays["held_away.codes"].astype(np.int64), arrays.get("held_away.odds")
             ),
         )  # fmt: skip

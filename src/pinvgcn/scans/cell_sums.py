@@ -16,7 +16,7 @@ FINEST = 2.0**-10  # metres
 FARTHEST = 2.0**61  # cells: beyond them all places are one
 
 
-class CellSums:
+class CoarseningSums:
     """``width`` sums for each occupied cell, of at most ``most`` cells in ``dimensions`` dimensions."""
 
     def __init__(self, dimensions: int, width: int, most: int) -> None:
@@ -52,7 +52,7 @@ class CellSums:
             low, high = (middle, high) if self._count(middle) > most else (low, middle)
         self.coarsen(high)
 
-    def over(self, group: Group) -> CellSums:
+    def over(self, group: Group) -> CoarseningSums:
         """The sums over the points of all processes, on each of them."""
         if group.alone:
             return self
@@ -60,7 +60,7 @@ class CellSums:
         while self.side < coarsest:
             self.coarsen()
         both = group.rows(np.hstack([self.cells, self.sums]))
-        whole = CellSums(self.cells.shape[1], self.sums.shape[1], self.most)
+        whole = CoarseningSums(self.cells.shape[1], self.sums.shape[1], self.most)
         whole.side = self.side
         whole._join(*np.split(both, [self.cells.shape[1]], axis=1))
         whole.coarsen_to(whole.most)

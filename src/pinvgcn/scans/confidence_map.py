@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.scans.cell_sums import CellSums
+from pinvgcn.scans.cell_sums import CoarseningSums
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.seen import ONE, Parts
 
@@ -27,7 +27,7 @@ class ConfidenceMap:
     @classmethod
     def of(cls, parts: Parts, frame: Frame) -> ConfidenceMap:
         """In one pass over the points."""
-        sums = CellSums(2, 3, MOST)
+        sums = CoarseningSums(2, 3, MOST)
         for seen in parts():
             free, rows = ~seen.labelled, seen.changeable
             values = np.column_stack([seen.confidence * free, free, seen.labelled])

@@ -78,9 +78,8 @@ def answers(
     rounds, last = smoothing.rounds_at(elsewhere), "proba"
     if coverage is not None:
         thresholds = fitted.thresholds(coverage, elsewhere=elsewhere)
-    progress = Within(tell, "Averaging", total * max(1, rounds))
 
-    def averaged(tile: int, number: int) -> np.ndarray:
+    def averaged(tile: int, number: int, progress: Within) -> np.ndarray:
         """After this number of rounds, from what was kept after the one before."""
         weigh = smoothing.weighed if number <= 1 else lambda values: values
         q = weigh(np.array(tiles.kept(last, tile)))
@@ -92,14 +91,19 @@ def answers(
             progress.end()
         return q
 
+    def stage(number: int) -> Within:
+        return Within(tell, "Averaging" if rounds <= 1 else f"Averaging, round {number} of {rounds}", total)
+
     for number in range(1, rounds):  # all tiles of a round before the next
+        progress = stage(number)
         for tile in tiles.mine:
-            tiles.keep(f"round{number}", tile, averaged(tile, number))
+            tiles.keep(f"round{number}", tile, averaged(tile, number, progress))
         tiles.group.wait()
         last = f"round{number}"
+    progress = stage(rounds)
     for tile in tiles.mine:
         piece = tiles.load(tile)
-        proba, above = fitted.smoothed(averaged(tile, rounds), elsewhere=elsewhere)
+        proba, above = fitted.smoothed(averaged(tile, rounds, progress), elsewhere=elsewhere)
         found = None if thresholds is None else above < thresholds
         flags = np.array(tiles.kept("flags", tile))
         yield Answers(piece.index, proba, flags, found)

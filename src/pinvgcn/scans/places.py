@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.group import ALONE, Group
-from pinvgcn.scans.cell_sums import CellSums
+from pinvgcn.scans.cell_sums import CoarseningSums
 from pinvgcn.scans.seen import ONE, Parts, Seen
 
 COUNT = 50  # places
@@ -29,7 +29,7 @@ NOBODY = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Place:
+class DoubtfulPlace:
     """A point, and the doubt in its cell."""
 
     index: int  # in the cloud
@@ -44,9 +44,9 @@ class Place:
     side: float  # of the cell, in metres
 
 
-def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[Place]:
+def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[DoubtfulPlace]:
     """The places, best first; fewer than ``count`` where the cloud has no others. The same on all ranks."""
-    sums = CellSums(3, 2, MOST)
+    sums = CoarseningSums(3, 2, MOST)
     for seen in parts():
         free, rows = ~seen.labelled, seen.changeable
         sums.add(seen.points[rows], np.column_stack([(ONE - seen.confidence) * free, free])[rows])
@@ -77,7 +77,7 @@ def spread(doubt: np.ndarray, points: np.ndarray, count: int, apart: float) -> l
     return chosen
 
 
-def _coarsened(sums: CellSums, count: int) -> float:
+def _coarsened(sums: CoarseningSums, count: int) -> float:
     """Widen cells until they have enough points and are as wide as they may be; the distance of places."""
     points = int(sums.sums[:, 1].sum())
     sums.coarsen_to(points / ENOUGH)
@@ -132,9 +132,9 @@ class _Best:
         mine = (self.index == index) & (index < NOBODY)
         return _Best(keys, index, group.sum(np.where(mine[:, None], self.facts, 0.0)))
 
-    def place(self, row: int, wrong: float, points: int, side: float) -> Place:
+    def place(self, row: int, wrong: float, points: int, side: float) -> DoubtfulPlace:
         x, y, z, code, confidence, flag, second, its = self.facts[row].tolist()
-        return Place(
+        return DoubtfulPlace(
             int(self.index[row]), (x, y, z), int(code), confidence, int(flag), int(second), its,
             wrong=wrong, points=points, side=side,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from pinvgcn.io.asprs import class_name
 from pinvgcn.io.unfinished import unfinished
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.frame import Frame
-from pinvgcn.scans.places import Place
+from pinvgcn.scans.places import DoubtfulPlace
 from pinvgcn.words import counted
 
 COLUMNS = (
@@ -51,7 +51,8 @@ class Question:
 
 
 def questions(
-    places: Iterable[Place], frame: Frame, names: list[str], starts: np.ndarray, classes: list[Any], *,
+    places: Iterable[DoubtfulPlace], frame: Frame, names: list[str], starts: np.ndarray,
+    classes: list[Any], *,
     asprs: bool,
 ) -> list[Question]:  # fmt: skip
     """``names`` are those of the files of the cloud, ``starts`` the numbers of their first points."""
@@ -90,7 +91,7 @@ def write_questions(found: list[Question], path: Path) -> None:
             writer.writerow([_text(value) for value in question.as_dict().values()])
 
 
-def _why(place: Place) -> str:
+def _why(place: DoubtfulPlace) -> str:
     if place.flag == ALONE:
         start = "far from all of training, no prediction; "
     elif place.flag == OUTSIDE:

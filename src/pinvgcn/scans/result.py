@@ -13,7 +13,7 @@ import numpy as np
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.fitted_model import AWAY_BASIS, ELSEWHERE
+from pinvgcn.fitting.fitted_model import ELSEWHERE
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.scans.doubts import Doubts
 from pinvgcn.scans.fitting import Sample
@@ -72,10 +72,10 @@ class Result:
     def estimate(self) -> AccuracyEstimate | None:
         """How well the model is expected to do: at the unlabelled points of the scan that it was fitted to,
         or in this one if it is another."""
-        held, here = self.model.fitted_.held_away, self.model.accuracy_estimate_
-        if not self.elsewhere or held is None or (here is not None and here.accuracy is None):
-            return here
-        return held.expected(self.counts / self.counts.sum(), self.mean_confidence, basis=AWAY_BASIS)
+        if not self.elsewhere:
+            return self.model.accuracy_estimate_
+        shares = self.counts / self.counts.sum()
+        return self.model.fitted_.expected(shares, self.mean_confidence, elsewhere=True)
 
     @property
     def elsewhere(self) -> bool:

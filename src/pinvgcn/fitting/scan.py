@@ -1,0 +1,166 @@
+"""What a fit to a scan adds: folds that look like the task, experts for other scans, the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.special import softmax
+
+from pinvgcn.checks import check_rows
+from pinvgcn.errors import DataError
+from pinvgcn.experts import Forest
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.expectation import (
+    APART,
+    HeldOutRecalls,
+    no_estimate,
+    not_told_apart,
+    nothing_held_out,
+    told_apart,
+)
+from pinvgcn.fitting.folds import Folds, block_folds, group_folds, matched_folds, single_place
+from pinvgcn.fitting.labelled_places import LabelledPlaces, nearest
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import CloudNodes, Nodes
+from pinvgcn.fitting.pool import AWAY, FINE_TREES, PLACE_FREE, TREES, WIDE_TREES, weights_of
+from pinvgcn.group import Group, together
+from pinvgcn.pool import in_pool
+
+TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
+FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place
+BASIS = "labels held out as far from others as unlabelled points are, and the confidence of the model"
+
+
+class Scan(NamedTuple):
+    """The points of a scan, its labels among them, and how these are held out."""
+
+    nodes: CloudNodes
+    labels: RowLabels
+    folds: Folds
+    places: LabelledPlaces
+    single: Sequence[int]  # classes with labels in one place alone
+
+    @classmethod
+    def of(cls, nodes: Nodes, labels: RowLabels, count: int, seed: int) -> Scan | None:
+        """With ``count`` folds of the labels of all process ranks; None where nodes are no scan."""
+        if not (isinstance(nodes, CloudNodes) and nodes.geometry):
+            return None
+        assert nodes.graph is not None
+        assert nodes.lattice is not None
+        group, (start, total) = nodes.graph.group, (nodes.graph.start, nodes.graph.n_total)
+        mine = labels.within(start, len(nodes.points)).rows
+        points = group.rows(nodes.points[mine])
+        some = np.setdiff1d(in_pool(start, len(nodes.points), total, most=TARGETS), mine)
+        target = group.rows(nearest(cKDTree(points), nodes.points[some]))
+        folds = _of_first_rank(matched_folds(labels, count, seed, points=points, target=target), group)
+        held = folds.distances(points)
+        places = LabelledPlaces.of(points, held, nodes.points, nodes.lattice, group=group)
+        return cls(nodes, labels, folds, places, single_place(points, labels.codes, target))
+
+    @property
+    def group(self) -> Group:
+        """The processes that share out the points."""
+        assert self.nodes.graph is not None
+        return self.nodes.graph.group
+
+    def away(
+        self, values: np.ndarray, scans: np.ndarray | None, *, trees: int, seed: int
+    ) -> tuple[dict[str, float], HeldOutRecalls | None]:
+        """The weights of place-free experts in another scan, and how they do at labels that were held out.
+
+        Whole scans are held out, by the numbers of the ``scans`` (m,) that labels are from, or blocks of this
+        one. Forests of this number of ``trees`` are grown for it on what trees see of the labels, ``values``
+        (m, v), and not kept.
+        """
+        labels, count = self.labels, self.folds.count
+        if count == 1:
+            return weights_of(PLACE_FREE, usual=AWAY), None
+        if scans is not None and len(np.unique(scans)) > 1:
+            folds = group_folds(labels, scans, count, seed)
+        else:
+            folds = _of_first_rank(block_folds(labels, self.places.points, count, seed), self.group)
+        kinds, unseen = forest_kinds(self.nodes, values.shape[1]), []
+        for learned, held in folds.parts:
+            if held is None or len(np.unique(learned.codes)) < len(labels.classes):
+                continue
+            at, there = (np.searchsorted(labels.rows, some.rows) for some in (learned, held))
+            forests = [
+                Forest.grown(values, learned, at, count=trees, seed=seed, **kinds[name])
+                for name in PLACE_FREE
+            ]
+            unseen.append((np.stack([forest.log_proba(values[there]) for forest in forests]), held.codes))
+        weights = weights_of(PLACE_FREE, unseen, usual=AWAY)
+        if not unseen:
+            return weights, None
+        w = np.array(list(weights.values()))
+        P = np.concatenate([softmax(np.tensordot(w, opinions, axes=1), axis=1) for opinions, _ in unseen])
+        codes = np.concatenate([own for _, own in unseen])
+        return weights, HeldOutRecalls.of_probabilities(P, codes, folds.places)
+
+    def expected(self, P: np.ndarray, conformal: PredictionSets | None) -> AccuracyEstimate | None:
+        """The accuracy at all unlabelled points, P (n, classes) the probabilities at this process rank's
+        points; None where all are labelled."""
+        assert self.nodes.graph is not None
+        here = self.labels.within(self.nodes.graph.start, len(P)).rows
+        free = np.delete(P, here, axis=0)
+        total = self.group.sum(np.append(free.sum(axis=0), free.max(axis=1, initial=0.0).sum()))
+        rows = float(total[:-1].sum())
+        if not rows:
+            return None
+        if conformal is None or conformal.found is None:
+            return nothing_held_out(basis=BASIS)
+        if self.single:
+            return no_estimate(self.labels.classes, self.single, basis=BASIS)
+        if told_apart(conformal.found, conformal.codes, P.shape[1]) < APART:
+            return not_told_apart(basis=BASIS)
+        right = conformal.found == conformal.codes
+        known = HeldOutRecalls.of(right, conformal.codes, self.folds.places)
+        return known.expected(total[:-1] / rows, float(total[-1]) / rows, basis=BASIS)
+
+
+def _of_first_rank(folds: Folds, group: Group) -> Folds:
+    """The folds that the first process has found: on another host K-means may end otherwise."""
+    own = [folds.number.tolist(), None if folds.groups is None else folds.groups.tolist()]
+    number, groups = group.values(own)[0]
+    return replace(folds, number=np.array(number), groups=None if groups is None else np.array(groups))
+
+
+def forest_kinds(nodes: Nodes, columns: int) -> dict[str, dict[str, Any]]:
+    """The forests of a member by name: what each looks at of this number of ``columns``, and its leaves.
+
+    Of a scan there are two: trees that see what is close to a point, and trees that see all fixed cells.
+    """
+    lattice = nodes.lattice if isinstance(nodes, CloudNodes) else None
+    if lattice is None:
+        return {TREES: {}}
+    beside = np.arange(len(lattice.names), columns)
+    return {
+        FINE_TREES: {"columns": np.append(lattice.fine, beside), "leaf_size": FINE_LEAF},
+        WIDE_TREES: {"columns": np.append(np.arange(lattice.fixed), beside)},
+    }
+
+
+def scans_of(groups: Any, labels: RowLabels, nodes: Nodes) -> np.ndarray | None:
+    """The numbers of the scans that labels are from, (m,), by those of this process rank's rows."""
+    assert nodes.graph is not None
+    graph, group = nodes.graph, nodes.graph.group
+    given = group.values(groups is not None)
+    if not any(given):
+        return None
+    with together(group):
+        if not all(given):
+            raise DataError("groups must be given on all ranks or on none. Got them on some only.")
+        numbers = np.asarray(groups)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise DataError(
+                "groups must be a whole number for each row, the scan that it is from. "
+                f"Got an array of shape {numbers.shape} and type {numbers.dtype} instead."
+            )
+        check_rows(numbers, graph.n_nodes, "groups", "rows of X")
+    here: np.ndarray = numbers[labels.within(graph.start, graph.n_nodes).rows].astype(np.int64)
+    return group.rows(here)
