@@ -1,5 +1,5 @@
 # make demo    set up .venv and run the main job on embedded data
-# make test    set up .venv with the test extras and run every test
+# make test    set up .venv with the test extras and run every test, two side by side
 # make check   lint, format and types; the documentation site, strictly
 # make docs    the documentation site alone, into site/; it runs every example
 # make fuzz    read 2,000 damaged files of every format
@@ -23,7 +23,7 @@ demo: .venv/installed
 	$(BIN)/pinvgcn demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 fuzz: .venv/installed-test
 	PINVGCN_FUZZ_CASES=2000 $(BIN)/python -m pytest tests/io/test_fuzz.py tests/io/test_table_fuzz.py

@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from hypothesis import settings
-from threadpoolctl import threadpool_limits
 
-from pinvgcn.datasets import Dataset, dataset_info, load_dataset
+if "PYTEST_XDIST_WORKER" in os.environ:  # tests run side by side: each worker, and what it starts, has a core
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+import torch  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
+
+from pinvgcn.datasets import Dataset, dataset_info, load_dataset  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -26,6 +31,15 @@ if "PINVGCN_DATA" not in os.environ and SHARED_DATA.is_dir():
 # The same examples in every run, and no clock: the machines that run this are shared.
 settings.register_profile("pinvgcn", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("pinvgcn")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Side by side, a worker takes whole files, whose fitted models are made once; and all that starts
+    processes by several ranks is one group, so that no two of these run at a time."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            folder = item.path.parent
+            item.add_marker(pytest.mark.xdist_group(str(folder if folder.name == "distributed" else item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -223,7 +223,7 @@ def test_what_is_told_about_a_model_is_kept(tmp_path):
     assert loaded.fit(X, FEW).about_ is None  # another model
 
 
-@pytest.mark.parametrize("about", ["words", {1: "x"}, {"x": object()}], ids=str)
+@pytest.mark.parametrize("about", ["words", {1: "x"}, {"x": object()}], ids=["words", "key", "value"])
 def test_about_must_be_plain(about, tmp_path):
     with pytest.raises(ParameterError, match="about"):
         quick().fit(X, FEW).save(tmp_path / "model.safetensors", about=about)
