@@ -16,11 +16,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # tests run side by side: each worker, 
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
 
-import torch  # noqa: E402
-from hypothesis import settings  # noqa: E402
-from threadpoolctl import threadpool_limits  # noqa: E402
+import torch
+from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
-from pinvgcn.datasets import Dataset, dataset_info, load_dataset  # noqa: E402
+from pinvgcn.datasets import Dataset, dataset_info, load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -39,7 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             folder = item.path.parent
-            item.add_marker(pytest.mark.xdist_group(str(folder if folder.name == "distributed" else item.path)))
+            item.add_marker(
+                pytest.mark.xdist_group(str(folder if folder.name == "distributed" else item.path))
+            )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -56,18 +56,22 @@ def test_the_formula():
     V, _ = model.fitted_.nodes.place(X, model.spectrum_)
     members, w = model.fitted_.networks.members, model.fitted_.ensemble.weights
     nets = np.mean([log_softmax(apply_layers(own.layers, inputs, V), axis=1) for own in members], axis=0)
-    experts = model.fitted_.ensemble.experts
-    fine, wide = (
-        np.mean([forest.log_proba(shapes) for forest in experts[name].members], axis=0)
-        for name in ("fine_trees", "wide_trees")
-    )
+    first = model.fitted_.first
+    looks = [
+        weight * np.mean([forest.log_proba(shapes) for forest in first.trees.experts[name].members], axis=0)
+        for name, weight in first.trees.weights.items()
+    ]
+    said = softmax(sum(looks), axis=1)
+    context = Averages.of(X, said, first.lattice.cell, levels=5).context(X, said)
+    seen = np.hstack([shapes, context])
+    forests = model.fitted_.ensemble.experts["context_trees"].members
+    trees = np.mean([forest.log_proba(seen) for forest in forests], axis=0)
     places = model.fitted_.places
     rows = np.flatnonzero(LABELS >= 0)
     d = np.linalg.norm(X[:, None] - X[rows], axis=2).min(axis=1)
     with np.errstate(divide="ignore"):
         phi = np.minimum(1, np.sqrt(places.reach / d))[:, None]
-    more = 1 + (1 - phi) * w["network"] / (w["fine_trees"] + w["wide_trees"])
-    scores = phi * w["network"] * nets + more * (w["fine_trees"] * fine + w["wide_trees"] * wide)
+    scores = phi * w["network"] * nets + (w["context_trees"] + (1 - phi) * w["network"]) * trees
     p = softmax(scores, axis=1)
     if model.fitted_.smoothing.rounds == 1:
         shares = estimated_shares(p, np.array([0.5, 0.5]), rows, LABELS[rows])
@@ -128,8 +132,9 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5).fit(X, LABELS, features=intensity)
     assert model.fitted_.scaling.normal_scores.knots.shape[1] == 54 + 1
-    for name in ("fine_trees", "wide_trees"):
-        forests = model.fitted_.ensemble.experts[name].members
+    first = model.fitted_.first.trees.experts
+    for experts in first.values():
+        forests = experts.members
         assert any((forest.feature == 84).any() for forest in forests)
     other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
@@ -174,7 +179,7 @@ def test_who_is_a_scan(points, settings, width):
         (10, False) if width == 57 else (None, True)
     )
     assert model.fitted_.ensemble.members == (5 if width == 57 else 1)
-    assert ("fine_trees" in model.fitted_.ensemble.experts) == (width == 57)
+    assert (model.fitted_.ensemble.names != ("network",)) == (width == 57)
 
 
 def test_each_part_alone():

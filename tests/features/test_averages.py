@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import averages as module
-from pinvgcn.features.averages import ONE, Averages
+from pinvgcn.features.averages import ONE, Averages, context_width
 
 GRIDS = arrays(np.int64, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=st.integers(-9, 9)).map(
     lambda grid: grid / 8
@@ -167,3 +167,36 @@ class TestToTheBit:
         halves = [Averages.of(cloud[some], values[some], 0.5).state() for some in np.split(np.arange(200), 2)]
         both = {name: np.concatenate([half[name] for half in halves]) for name in halves[0]}
         np.testing.assert_array_equal(Averages.from_state(0.5, both).at(cloud, values), expected)
+
+
+class TestContext:
+    """Means at each size of cells apart, and over whole columns."""
+
+    def test_by_hand(self):
+        """Each of the eight cells around a point counts by its share, whatever the others hold."""
+        rng = np.random.default_rng(5)
+        cloud, values = rng.normal(size=(300, 3)) * 3, rng.random((300, 2))
+        new, otherwise = rng.normal(size=(20, 3)) * 4, rng.random((20, 2))
+        found = Averages.of(cloud, values, 0.5, levels=4).context(new, otherwise)
+        assert found.shape == (20, context_width(4) * 2) == (20, 6 * 2)
+        sizes = [(0.5 * 2**level, 3) for level in range(4)] + [(0.5, 2), (2.0, 2)]
+        for number, (side, axes) in enumerate(sizes):
+            for row, point in enumerate(new):
+                cells = np.floor(cloud / side)[:, :axes]
+                lag = np.abs(point[:axes] / side - (cells + 0.5))
+                weight = np.prod(np.maximum(1 - lag, 0), axis=1)
+                mean = weight @ values / weight.sum() if weight.sum() > 0 else otherwise[row]
+                np.testing.assert_allclose(found[row, 2 * number : 2 * number + 2], mean, atol=1e-5)
+
+    def test_it_does_not_depend_on_order_or_parts(self):
+        rng = np.random.default_rng(6)
+        cloud, values = rng.normal(size=(200, 3)), rng.random((200, 3))
+        whole = Averages.of(cloud, values, 0.25, levels=5)
+        expected = whole.context(cloud, values)
+        order = rng.permutation(200)
+        mixed = Averages.of(cloud[order], values[order], 0.25, levels=5)
+        np.testing.assert_array_equal(mixed.context(cloud[order], values[order]), expected[order])
+        parts = [Averages.of(cloud[s], values[s], 0.25, levels=5) for s in (slice(90), slice(90, None))]
+        np.testing.assert_array_equal(Averages.sum(parts).context(cloud, values), expected)
+        again = Averages.from_state(0.25, whole.state(), levels=5)
+        np.testing.assert_array_equal(again.context(cloud, values), expected)

@@ -8,7 +8,7 @@ import pytest
 from pinvgcn.datasets import generate_street
 from pinvgcn.features import local_geometry
 from pinvgcn.features import tiles as tiles_module
-from pinvgcn.features.averages import Averages
+from pinvgcn.features.averages import Averages, averaging_lattice
 from pinvgcn.features.cell_size import cell_of
 from pinvgcn.features.cut import Cut, draw
 from pinvgcn.features.lattice import Lattice
@@ -97,7 +97,9 @@ def test_averages_are_those_of_the_whole_cloud(name, size, tmp_path, monkeypatch
     cell = cell_of(points)
 
     def means(tile: int) -> np.ndarray:
-        return tiles.averages(tile, "values", cell).at(tiles.load(tile).points, tiles.kept("values", tile))
+        return tiles.averages(tile, "values", averaging_lattice(cell)).at(
+            tiles.load(tile).points, tiles.kept("values", tile)
+        )
 
     np.testing.assert_array_equal(whole(tiles, means), Averages.of(points, values, cell).at(points, values))
 

@@ -42,7 +42,7 @@ class TestPlacedRows:
         model = fitted(kind).fitted_
         rows = model.place(X)
         opinions = list(model.opinions(rows))
-        free = ("fine_trees", "wide_trees")
+        free = ("context_trees",)
         names = ("network", *free) if kind == "points" else ("network", "trees", "walk")
         assert [tuple(own) for own in opinions] == [names] * model.ensemble.members
         weights = {name: np.full((200, 1), weight) for name, weight in model.ensemble.weights.items()}

@@ -187,6 +187,12 @@ NEW = (
     "trained",
     "fine_trees.roots",
     "member1.wide_trees.other",
+    "first",
+    "first.keys",
+    "first.counts",
+    "first.sums",
+    "context_trees.roots",
+    "member1.context_trees.other",
 )
 
 
@@ -194,7 +200,7 @@ NEW = (
 def test_a_scan_has_all_that_is_changed_here(tmp_path):
     description, arrays = saved("scan")
     assert set(NEW) <= set(arrays)
-    assert arrays["away"].shape == (2,)
+    assert (arrays["away"].shape, arrays["first"].shape) == ((1,), (2,))
     assert arrays["held_away"].shape == (2, len(description["classes"]))
     assert arrays["places.cells"].dtype.kind in "iu"
     levels = description["nodes"]["levels"]

@@ -51,7 +51,7 @@ def test_tiles_have_the_sets_of_the_whole(name, tmp_path):
 
 
 def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
-    """Three rounds of averages across tiles, class shares from all of them, sets by place-free experts."""
+    """Contexts and averages across tiles, class shares from all of them, sets by place-free experts."""
     data = load_dataset("street")
     near = data.X[:, 0] < 25
     X, y = data.X[near], data.y[near]
@@ -67,7 +67,7 @@ def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
     order = np.argsort(np.concatenate([part.index for part in parts]))
     with pytest.warns(ExtrapolationWarning, match="by their shapes alone"):
         rows = model.fitted_.place(other)
-    assert (rows.among, rows.elsewhere, model.fitted_.smoothing.rounds_at(True)) == ("own", True, 3)
+    assert (rows.among, rows.elsewhere, model.fitted_.smoothing.rounds_at(True)) == ("own", True, 1)
     P = np.concatenate([part.proba for part in parts])[order]
     np.testing.assert_allclose(P, model.fitted_.probabilities(rows), rtol=0, atol=1e-10)
     sets = np.concatenate([part.sets for part in parts])[order]

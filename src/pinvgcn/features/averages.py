@@ -25,12 +25,13 @@ from pinvgcn.parallel import ranges, share_out
 ONE = 2.0**24
 LEVELS = 3  # sizes of cells
 ENOUGH = 3.0  # points, each counted by its share in the blend: about ten that matter
+PLANS = (0, 2)  # levels at which whole columns of cells are looked at, too
 CHUNK = 2_048  # points that a thread takes at a time
 
 
-def averaging_lattice(cell: float) -> Lattice:
+def averaging_lattice(cell: float, levels: int = LEVELS) -> Lattice:
     """The cells that are averaged over, ``cell`` the side of the finest."""
-    return Lattice(cell, LEVELS)
+    return Lattice(cell, levels)
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class Averages:
     sums: np.ndarray  # (c, v) int64, of values times 2²⁴
 
     @classmethod
-    def of(cls, points: Any, values: Any, cell: float) -> Averages:
-        """Of a cloud (n, ≤ 3) with values (n, v) from 0 to 1, over cells of side ``cell``."""
-        lattice = averaging_lattice(cell)
+    def of(cls, points: Any, values: Any, cell: float, *, levels: int = LEVELS) -> Averages:
+        """Of a cloud (n, ≤ 3) with values (n, v) from 0 to 1, over cells of side ``cell``, and of as many
+        larger sizes as ``levels`` ask for."""
+        lattice = averaging_lattice(cell, levels)
         positions = lattice.positions(points)
         known = as_matrix(values, "values", least=0)
         check_rows(known, len(positions), "values", "points")
@@ -70,10 +72,10 @@ class Averages:
         return {"keys": self.keys, "counts": self.counts, "sums": self.sums}
 
     @classmethod
-    def from_state(cls, cell: float, arrays: dict[str, np.ndarray]) -> Averages:
+    def from_state(cls, cell: float, arrays: dict[str, np.ndarray], *, levels: int = LEVELS) -> Averages:
         """What ``state`` gave, of one process or of several, whose cells are added up."""
         keys, counts, sums = (arrays[name].astype(np.int64) for name in ("keys", "counts", "sums"))
-        return cls.sum([cls(averaging_lattice(cell), keys, counts, sums)])
+        return cls.sum([cls(averaging_lattice(cell, levels), keys, counts, sums)])
 
     def coarser(self) -> Averages:
         """Over cells twice as large."""
@@ -88,6 +90,12 @@ class Averages:
             found.append(found[-1].coarser())
         return found
 
+    def flat(self) -> Averages:
+        """Over whole columns, as if all points lay at height 0."""
+        keys = self.keys * (1, 1, 0)
+        column, keys = grouped(keys, in_curve_order(keys, 0), 0)
+        return Averages(self.lattice, keys, *_added(self.sums, self.counts, column, len(keys)))
+
     @cached_property
     def table(self) -> np.ndarray:
         """By which a cell is found."""
@@ -100,29 +108,57 @@ class Averages:
 
         ``heard`` is told how many points are done.
         """
+        return self._blends(points, otherwise, [list(enumerate(self.levels))], heard)
+
+    def context(
+        self, points: Any, otherwise: np.ndarray, *, heard: Callable[[int], None] = lambda count: None
+    ) -> np.ndarray:
+        """The means around any points at each level by itself, from the finest on, and then those over whole
+        columns, in plan, of the levels ``PLANS``: (m, ``context_width(levels)`` · v); see ``at``."""
+        levels = list(enumerate(self.levels))
+        plans = [(level, cells.flat()) for level, cells in levels if level in PLANS]
+        return self._blends(points, otherwise, [[one] for one in levels], heard, [[one] for one in plans])
+
+    def _blends(
+        self,
+        points: Any,
+        otherwise: np.ndarray,
+        stacks: Sequence[Sequence[tuple[int, Averages]]],
+        heard: Callable[[int], None],
+        plans: Sequence[Sequence[tuple[int, Averages]]] = (),
+    ) -> np.ndarray:
+        """Side by side, the means of each stack of levels, of which a coarser one fills up what the finer
+        ones lack; then those of ``plans``, where heights do not count."""
         positions = self.lattice.positions(points)
         order = in_curve_order(positions, self.lattice.bits)
-        out = np.empty((len(positions), self.sums.shape[1]))
+        flat = positions * (1, 1, 0) if plans else positions
+        width = self.sums.shape[1]
+        out = np.empty((len(positions), (len(stacks) + len(plans)) * width))
         plain = np.ascontiguousarray(otherwise, dtype=np.float64)
-        levels = self.levels
 
         def fill(some: slice) -> None:
             rows = order[some]
-            mass, total = np.zeros(len(rows)), np.zeros((len(rows), out.shape[1]))
-            for level, cells in enumerate(levels):
-                _blended(
-                    positions, rows, self.lattice.bits + level, level + 1 == len(levels), cells.table,
-                    cells.keys, cells.counts, cells.sums, mass, total,
-                )  # fmt: skip
-            there = mass > 0
-            total[there] = np.minimum(total[there] / mass[there, None], 1)  # but for rounding
-            total[~there] = plain[rows[~there]]
-            out[rows] = total
+            for number, stack in enumerate([*stacks, *plans]):
+                mass, total = np.zeros(len(rows)), np.zeros((len(rows), width))
+                for level, cells in stack:
+                    _blended(
+                        positions if number < len(stacks) else flat, rows, self.lattice.bits + level,
+                        level == stack[-1][0], cells.table, cells.keys, cells.counts, cells.sums, mass, total,
+                    )  # fmt: skip
+                there = mass > 0
+                total[there] = np.minimum(total[there] / mass[there, None], 1)  # but for rounding
+                total[~there] = plain[rows[~there]]
+                out[rows, number * width : (number + 1) * width] = total
 
         parts = ranges(len(positions), CHUNK)
         for part, _ in zip(parts, share_out(fill, parts), strict=True):
             heard(part.stop)
         return out
+
+
+def context_width(levels: int) -> int:
+    """How many means of each value a context has."""
+    return levels + sum(level < levels for level in PLANS)
 
 
 @compiled

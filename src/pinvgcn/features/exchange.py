@@ -39,12 +39,15 @@ def pyramid_of_all(own: Pyramid, points: Any, group: Group) -> Pyramid:
     return Pyramid.sum(every)
 
 
-def averages_of_all(own: Averages, points: Any, group: Group) -> Averages:
-    """The same for means."""
+def averages_of_all(own: Averages, points: Any, group: Group, *, columns: bool = False) -> Averages:
+    """The same for means; with ``columns``, also for those of whole columns."""
     if group.alone:
         return own
     rows = np.column_stack([own.keys, own.counts, own.sums])
-    parts = _exchanged(rows, _blocks(points, own.lattice, BLOCK), BLOCK, group)
+    bits = max(BLOCK, own.lattice.levels - 1)
+    parts = _exchanged(
+        rows, _blocks(points, own.lattice, bits, columns=columns), bits, group, columns=columns
+    )
     return Averages.sum([replace(own, keys=p[:, :3], counts=p[:, 3], sums=p[:, 4:]) for p in parts])
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.features.averages import Averages, averaging_lattice
+from pinvgcn.features.averages import Averages
 from pinvgcn.features.cell_size import cell_size
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.lattice import Lattice
@@ -161,13 +161,21 @@ class Tiles:
         return Pyramid.sum([Pyramid.of(some, lattice) for some, _ in self.around(tile, lattice.margin)])
 
     def averages(
-        self, tile: int, kept: str, cell: float, *, of: Callable[[np.ndarray], np.ndarray] | None = None
+        self,
+        tile: int,
+        kept: str,
+        lattice: Lattice,
+        *,
+        of: Callable[[np.ndarray], np.ndarray] = lambda values: values,
     ) -> Averages:
         """The same for means of the values that were ``kept``, or of what a function makes ``of`` them."""
-        parts = self.around(tile, averaging_lattice(cell).margin, kept)
-        change = of or (lambda values: values)
+        parts = self.around(tile, lattice.margin, kept)
         return Averages.sum(
-            [Averages.of(points, change(values), cell) for points, values in parts if values is not None]
+            [
+                Averages.of(points, of(values), lattice.cell, levels=lattice.levels)
+                for points, values in parts
+                if values is not None
+            ]
         )
 
     def cell_size(self) -> float:

@@ -16,11 +16,12 @@ from pinvgcn.errors import TrainingError
 from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out, random_folds
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes, nodes_of
-from pinvgcn.fitting.pool import GROUPED, NETWORK, USUAL, WALK, Ensemble, Expert, weights_of
+from pinvgcn.fitting.pool import CONTEXT_TREES, GROUPED, NETWORK, USUAL, WALK, Ensemble, Expert, weights_of
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
@@ -88,15 +89,18 @@ def learn(
     members = _train(
         settings, prepared, labels, folds, labelled, seed, before=before, threads=threads, tell=tell
     )
-    away = None
+    away = first = None
     if scan is not None:
-        away = scan.away(labelled.values, scans, trees=settings.trees, seed=seed)
+        away, held_away = scan.away(labelled.values, scans, trees=settings.trees, seed=seed)
+        if not chosen.grouped and chosen.number.max() >= 0:
+            trees = {name: Forests([member.trees[name] for member in members], name) for name in away}
+            first, seen, labelled = FirstLook.of(Ensemble(count, trees, away), scan, seen, labelled)
+            members = _second_look(members, folds, labels, labelled, settings.trees, seed)
+            away = {CONTEXT_TREES: sum(away.values())}
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
         usual = GROUPED if chosen.grouped else USUAL
-        ensemble = _weighed(members, folds, prepared, labels, labelled, usual)
-        if away is not None:
-            ensemble = replace(ensemble, away=away[0])
+        ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
         each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
     bad = scores[~np.isfinite(scores)]
@@ -115,6 +119,7 @@ def learn(
         priors=settings.priors,
         grouped=chosen.grouped,
         away=scan is not None,
+        context=first is not None,
     )
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
@@ -136,7 +141,8 @@ def learn(
         seconds=seconds,
         places=None if scan is None else scan.places,
         estimate=None if scan is None else scan.expected(P, conformal),
-        held_away=None if away is None else away[1],
+        held_away=None if scan is None else held_away,
+        first=first,
     )
 
 
@@ -162,10 +168,14 @@ class MemberTask(NamedTuple):
     @classmethod
     def of(cls, labels: RowLabels, number: int, seed: int, settings: ResolvedSettings) -> MemberTask:
         """Of the member of this number."""
-        own = seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+        own = _seed_of_member(number, seed)
         if settings.network.training.patience is None:
             return cls(own, labels, None)
         return cls(own, *hold_out(labels, settings.held_out, own))
+
+
+def _seed_of_member(number: int, seed: int) -> int:
+    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 def _train(
@@ -241,6 +251,25 @@ def _train(
             return side_by_side(lambda number, stop: whole(number, one(number, stop)), count, workers)
         networks = over_ranks(one, [network(task) for task in tasks], exact, workers, group)
         return [whole(number, member) for number, member in enumerate(networks)]
+
+
+def _second_look(
+    members: Sequence[TrainedMember],
+    folds: Sequence[Fold],
+    labels: RowLabels,
+    labelled: Seen,
+    trees: int,
+    seed: int,
+) -> list[TrainedMember]:
+    """With trees that see the context of labels too, in place of those that do not."""
+    grown = [
+        Forest.grown(
+            labelled.values, learned, np.searchsorted(labels.rows, learned.rows),
+            count=trees, seed=_seed_of_member(number, seed),
+        )
+        for number, (learned, _) in enumerate(folds)
+    ]  # fmt: skip
+    return [own._replace(trees={CONTEXT_TREES: forest}) for own, forest in zip(members, grown, strict=True)]
 
 
 def _weighed(

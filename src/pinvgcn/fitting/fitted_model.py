@@ -15,19 +15,20 @@ from pinvgcn.checks import as_points, check_choice
 from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.experts import Forests, Networks, Seen, Walk
 from pinvgcn.experts.member_arrays import arrays_after
-from pinvgcn.features.averages import Averages
+from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
 from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.expectation import HeldOutRecalls
+from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.labelled_places import LabelledPlaces
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_from_state
 from pinvgcn.fitting.plain_values import plain
-from pinvgcn.fitting.pool import NETWORK, PLACE_FREE, TREES, WALK, Ensemble, Expert
+from pinvgcn.fitting.pool import CONTEXT_TREES, NETWORK, PLACE_FREE, TREES, WALK, Ensemble, Expert
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.group import ALONE, Group
@@ -78,6 +79,7 @@ class FittedModel:
     places: LabelledPlaces | None = None  # of a scan, where labels lie
     estimate: AccuracyEstimate | None = None  # at the unlabelled points of training
     held_away: HeldOutRecalls | None = None  # of a scan, how labels of other scans or of blocks held out did
+    first: FirstLook | None = None  # of a scan whose labels lie as its points do: trees look twice
 
     @property
     def networks(self) -> Networks:
@@ -151,11 +153,22 @@ class FittedModel:
         shapes: np.ndarray | None = None,
         features: Any = None,
         trust: np.ndarray | None = None,
+        context: np.ndarray | None = None,
     ) -> PlacedRows:
-        """What experts see of points (m, d) with known basis values V (m, k + r) and local ``shapes``, whose
-        place counts with ``trust`` (m,)."""
+        """What experts see of points (m, d) with known basis values V (m, k + r), local ``shapes`` and
+        ``context``, whose place counts with ``trust`` (m,)."""
         own = points if shapes is None else np.hstack([points, shapes])
-        return self._placed(Basis(V), own, features, points, "own", trust)
+        return self._placed(Basis(V), own, features, points, "own", trust, context=context)
+
+    def first_probabilities(self, shapes: np.ndarray, features: Any) -> np.ndarray:
+        """What trees first say of points with local ``shapes`` (m, …), from which contexts are made:
+        (m, classes)."""
+        assert self.first is not None
+        assert isinstance(self.nodes, CloudNodes)
+        extra = self.scaling.extra_like_in_fit(features, len(shapes))
+        values = self.nodes.without_place(shapes, extra)
+        nowhere = Basis(np.empty((len(shapes), 0)))
+        return self.first.probabilities(Seen(None, nowhere, values))
 
     def _placed(
         self,
@@ -166,6 +179,7 @@ class FittedModel:
         among: str,
         trust: np.ndarray | None = None,
         elsewhere: bool = False,
+        context: np.ndarray | None = None,
     ) -> PlacedRows:
         """From basis values (m, k + r), the rows' own features and those given beside them."""
         extra = self.scaling.extra_like_in_fit(features, len(basis))
@@ -178,6 +192,11 @@ class FittedModel:
         elif TREES in experts:
             values = self.scaling.unranked(inputs, own, extra)
         seen = Seen(inputs, basis, values, None, trust)
+        if context is not None:
+            seen = beside(seen, context)
+        elif self.first is not None:
+            assert points is not None
+            seen = self.first.second(seen, points, among)
         inverse: Any = slice(None)
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
@@ -271,7 +290,8 @@ class FittedModel:
             points = self.spectrum.n_nodes if cloud.graph is None else cloud.graph.n_total
         spectrum, arrays = self.spectrum.state(without=points)
         arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
-        for expert in self.ensemble.experts.values():
+        first = self.first
+        for expert in [*self.ensemble.experts.values(), *(first.trees.experts.values() if first else ())]:
             arrays |= expert.state()
         arrays |= {
             "shift": self.scaling.shift,
@@ -288,6 +308,9 @@ class FittedModel:
             arrays["held_away.codes"] = self.held_away.codes
             if self.held_away.odds is not None:
                 arrays["held_away.odds"] = self.held_away.odds
+        if first is not None:
+            arrays["first"] = first.trees.exponents
+            arrays |= {f"first.{name}": array for name, array in first.around.state().items()}
         if self.smoothing.trained is not None:
             arrays["trained"] = self.smoothing.trained
         if cloud is not None:  # of a large scan the classes alone
@@ -352,12 +375,13 @@ class FittedModel:
         nodes = description["nodes"]
         told = description["estimate"]
         held = arrays.get("held_away")
+        ensemble, first = _ensemble(description, arrays, spectrum, dropout, filters)
         return cls(
             classes=np.array(description["classes"], dtype=description["classes_dtype"]),
             nodes=nodes_from_state(nodes["kind"], nodes, arrays),
             spectrum=spectrum,
             scaling=InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], scores),
-            ensemble=_ensemble(description, arrays, spectrum, dropout, filters),
+            ensemble=ensemble,
             smoothing=Smoothing(
                 description["neighbours"],
                 description["averaged_over"],
@@ -381,6 +405,7 @@ class FittedModel:
             else HeldOutRecalls(
                 held[0], held[1], arrays["held_away.codes"].astype(np.int64), arrays.get("held_away.odds")
             ),
+            first=first,
         )  # fmt: skip
 
 
@@ -390,28 +415,40 @@ def _ensemble(
     spectrum: Spectrum,
     dropout: float,
     filters: Any,
-) -> Ensemble:
-    """The experts of a saved model, in the order of the opinions in its file."""
-    members, nodes = description["members"], description["nodes"]
-    seen = len(arrays["shift"])  # columns that trees see
+) -> tuple[Ensemble, FirstLook | None]:
+    """The experts of a saved model, in the order of the opinions in its file; those of a first look apart."""
+    members, nodes, classes = description["members"], description["nodes"], len(description["classes"])
+    seen = wider = len(arrays["shift"])  # columns that trees see
+    lattice = None
     if "cell" in nodes:
-        seen = len(Lattice(nodes["cell"], nodes["levels"]).names) + description["n_extra"]
-    forests = {
-        name: Forests.from_state(arrays, seen, members=members, name=name) for name in (TREES, *PLACE_FREE)
+        lattice = Lattice(nodes["cell"], nodes["levels"])
+        seen = len(lattice.names) + description["n_extra"]
+        wider = seen + context_width(lattice.levels) * classes
+    columns = dict.fromkeys((TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}
+    found = {
+        name: Forests.from_state(arrays, width, members=members, name=name) for name, width in columns.items()
     }
-    walk = Walk.from_state(arrays)
+    forests = {name: trees for name, trees in found.items() if trees is not None}
     networks = Networks.from_state(
         arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
-        log_proba=any(trees is not None for trees in forests.values()),
+        log_proba=bool(forests),
     )  # fmt: skip
-    experts: dict[str, Expert] = {NETWORK: networks}
-    experts |= {name: trees for name, trees in forests.items() if trees is not None}
+    first = None
+    if "first" in arrays:
+        assert lattice is not None
+        own: dict[str, Expert] = {name: forests.pop(name) for name in PLACE_FREE}
+        weights = dict(zip(own, arrays["first"].tolist(), strict=True))
+        cells = Averages.from_state(lattice.cell, arrays_after("first.", arrays), levels=lattice.levels)
+        first = FirstLook(Ensemble(members, own, weights), lattice, cells)
+    experts: dict[str, Expert] = {NETWORK: networks, **forests}
+    walk = Walk.from_state(arrays)
     if walk is not None:
         experts[WALK] = walk
     away = None
     if "away" in arrays:
-        away = dict(zip(PLACE_FREE, arrays["away"].tolist(), strict=True))
-    return Ensemble(members, experts, dict(zip(experts, arrays["opinions"].tolist(), strict=True)), away)
+        away = dict(zip(forests, arrays["away"].tolist(), strict=True))
+    weights = dict(zip(experts, arrays["opinions"].tolist(), strict=True))
+    return Ensemble(members, experts, weights, away), first
 
 
 def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> LabelledPlaces | None:

@@ -30,7 +30,11 @@ OF_A_MODEL = {
     "around.keys": "cells 3",
     "around.counts": "cells",
     "around.sums": "cells rm",
-    "away": "2",
+    "away": "w",
+    "first": "2",
+    "first.keys": "c1 3",
+    "first.counts": "c1",
+    "first.sums": "c1 m",
     "held_away": "2 m",
     "held_away.codes": "t1",
     "held_away.odds": "t1",
@@ -54,12 +58,14 @@ OF_A_MODEL = {
     "walk.values": "v",
 }
 WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
-         "around.sums", "sets.sums", "sets.above", "transduction", "places.cells")  # fmt: skip
+         "around.sums", "sets.sums", "sets.above", "transduction", "places.cells", "first.keys",
+         "first.counts", "first.sums")  # fmt: skip
 # what a scan with trees has, and nothing else has any of it
 OF_A_SCAN = ("away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
 MOST_ROUNDS = 10  # of averages
 TINY = np.finfo(float).tiny  # more than nothing
-TREES = ("trees", "fine_trees", "wide_trees")
+OF_TWO_LOOKS = ("first", "first.keys", "first.counts", "first.sums", "context_trees.roots")
+TREES = ("trees", "fine_trees", "wide_trees", "context_trees")
 OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
 
 
@@ -73,7 +79,10 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         "m": len(description["classes"]),
         "j": members,
         "jm": members * len(description["classes"]),
-        "o": 1 + sum(f"{name}.roots" in arrays for name in TREES) + ("walk.hits" in arrays),
+        "o": 2
+        if "first" in arrays
+        else 1 + sum(f"{name}.roots" in arrays for name in TREES[:3]) + ("walk.hits" in arrays),
+        "w": 1 if "first" in arrays else 2,
         "rm": description["rounds"][0] * len(description["classes"]),
         "rjm": description["rounds"][0] * members * len(description["classes"]),
     }
@@ -146,6 +155,9 @@ def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         return
     if scan != list(OF_A_SCAN) or reach is None or "cell" not in nodes or nodes["kind"] != "gaussian":
         raise ModelFileError("it must have all that belongs to a scan with trees, or nothing; save it again.")
+    looks = [name for name in OF_TWO_LOOKS if name in arrays]
+    if looks and looks != list(OF_TWO_LOOKS):
+        raise ModelFileError("it must have all that belongs to a second look, or nothing; save it again.")
     distance, level = reach
     if not (_is_number(distance) and distance >= 0 and _is_whole(level, 0, nodes["levels"] - 1)):
         raise ModelFileError(
@@ -153,6 +165,7 @@ def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) ->
         )
     for name, least, most in (  # recalls are shares, beside them are counts of places
         ("away", TINY, np.inf),
+        ("first", TINY, np.inf),
         ("held_away", 0.0, [[1.0], [np.inf]]),
         ("places", -np.inf, np.inf),
         ("places.cells", -np.inf, np.inf),
@@ -186,12 +199,14 @@ def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], sha
     for name in WHOLE:
         if name in arrays and arrays[name].dtype.kind not in "iu":
             raise ModelFileError(f"its array {name!r} must be whole numbers; save the model again.")
-    counts = arrays.get("around.counts", np.ones(1))[:, None]
+    counts, first = (arrays.get(f"{name}.counts", np.ones(1))[:, None] for name in ("around", "first"))
     wrong = {
         "shapes.first": (arrays.get("shapes.first", np.ones((1, 1)))[:, 0] < 1).any(),
         "shapes.height": (np.diff(arrays.get("shapes.height", np.zeros((1, 2)))) < 0).any(),
         "around.counts": (counts < 1).any(),
         "around.sums": _beyond(arrays.get("around.sums"), counts),
+        "first.counts": (first < 1).any(),
+        "first.sums": _beyond(arrays.get("first.sums"), first),
         "sets.sums": _beyond(arrays.get("sets.sums"), counts)
         or (k is not None and "sets.odds" in arrays and "sets.sums" not in arrays),
     }

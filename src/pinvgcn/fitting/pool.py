@@ -12,13 +12,17 @@ from scipy.special import log_softmax
 
 from pinvgcn.experts import Seen
 
-# names of experts: of a scan, trees that see fine shapes and trees that see wide ones
+# names of experts: of a scan, trees that see fine shapes or wide ones, and trees that see what both of these
+# say of the surroundings of a point
 NETWORK, TREES, WALK, FINE_TREES, WIDE_TREES = "network", "trees", "walk", "fine_trees", "wide_trees"
-PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that do not know where a point lies
+CONTEXT_TREES = "context_trees"
+PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that know a point by its shape alone
 HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 # exponents of experts' probabilities beside trees, found on Oakland 1; labels may change them.
 # A walk counts as a network does, and so does any other expert.
-USUAL = {NETWORK: 0.25, TREES: 1.25, WALK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6}
+USUAL = {
+    NETWORK: 0.25, TREES: 1.25, WALK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25,
+}  # fmt: skip
 # where whole places are held out: what is close to a point says more than its place and its surroundings
 GROUPED = {**USUAL, NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
 # in another scan: what surrounds a point says more than where labels lie in few places
@@ -110,7 +114,7 @@ class Ensemble:
 
 
 def _with_trees(names: Iterable[str]) -> bool:
-    return any(name in (TREES, *PLACE_FREE) for name in names)
+    return any(name in (TREES, *PLACE_FREE, CONTEXT_TREES) for name in names)
 
 
 def weights_of(

@@ -54,15 +54,17 @@ class Smoothing:
         priors: Any,
         grouped: bool = False,
         away: bool = False,
+        context: bool = False,
     ) -> tuple[Smoothing, np.ndarray]:
         """From the scores (n, classes) of this rank's training rows; and their probabilities.
 
         ``neighbours``, ``cell`` and ``priors`` are those of ``ResolvedSettings``. Labels are ``grouped`` in
-        places, or lie as the points do; ``away``, whether other scans can be classified.
+        places, or lie as the points do; ``away``, whether other scans can be classified; ``context``, whether
+        scores know what surrounds a point, so that there is less to average.
         """
         P = softmax(scores, axis=1)
         rounds = GROUPED_ROUNDS if grouped and cell is not None and cell < THIN else 1
-        away_rounds = GROUPED_ROUNDS if cell is not None and cell < THIN else 0
+        away_rounds = (1 if context else GROUPED_ROUNDS) if cell is not None and cell < THIN else 0
         smoothing = cls(neighbours, cell, None, None, rounds, away_rounds if away else 1)
         trained = labels.shares
         if isinstance(priors, str):

@@ -1,8 +1,9 @@
 """A model's answer at every point of a scan of any size, as if the scan had been in memory.
 
-Tile by tile: local shapes, then p at each point, which is kept on disk; then q = (p + k p̄)/(k + 1) with the
-means p̄ over the cells around, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the
-p of each member alone goes the same way beside it.
+Tile by tile: local shapes, and what trees first say of them, which is kept on disk; then p at each point,
+with the context of what was said around it; then q = (p + k p̄)/(k + 1) with the means p̄ over the cells
+around, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the p of each member alone
+goes the same way beside it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.features.averages import averaging_lattice
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.fitting.fitted_model import ELSEWHERE, FittedModel
 from pinvgcn.fitting.nodes import CloudNodes, outside
@@ -51,23 +53,41 @@ def answers(
     thresholds = None if coverage is None else fitted.thresholds(coverage)
     share = SHAPES if nodes.geometry else 0.0
     total = sum(tiles.counts[tile] for tile in tiles.mine)
-    progress = Within(tell, "Classifying", total)
-    for tile in tiles.mine:
+    todo = [tile for tile in tiles.mine if tile not in tiles.kept_before]
+
+    def loaded(tile: int, progress: Within) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Points, columns and local shapes."""
+        piece = tiles.load(tile)
+        local = None
+        if nodes.geometry:
+            around = tiles.pyramid(tile, nodes.lattice)
+            local = around.shapes(piece.points, heard=progress.part(0, share))
+        width = tiles.columns - tiles.beside
+        return piece.points, piece.columns[:, :width] if width else None, local
+
+    if fitted.first is not None:
+        progress = Within(tell, "A first look", sum(tiles.counts[tile] for tile in todo))
+        for tile in todo:
+            progress.begin(tiles.counts[tile])
+            _, columns, local = loaded(tile, progress)
+            assert local is not None
+            tiles.keep("first", tile, fitted.first_probabilities(local, columns))
+            progress.end()
+        tiles.group.wait()
+    progress = Within(tell, "Classifying", sum(tiles.counts[tile] for tile in todo))
+    for tile in todo:
         progress.begin(tiles.counts[tile])
-        if tile not in tiles.kept_before:
-            piece = tiles.load(tile)
-            local = None
-            if nodes.geometry:
-                around = tiles.pyramid(tile, nodes.lattice)
-                local = around.shapes(piece.points, heard=progress.part(0, share))
-            width = tiles.columns - tiles.beside
-            columns = piece.columns[:, :width] if width else None
-            P, flag = node_proba(
-                fitted, piece.points, columns, local,
-                members=thresholds is not None, heard=progress.part(share, 1),
-            )  # fmt: skip
-            tiles.keep("flags", tile, flag)
-            tiles.keep("proba", tile, P)
+        points, columns, local = loaded(tile, progress)
+        context = None
+        if fitted.first is not None:
+            cells = tiles.averages(tile, "first", fitted.first.lattice)
+            context = cells.context(points, tiles.kept("first", tile)).astype(np.float32)
+        P, flag = node_proba(
+            fitted, points, columns, local, context,
+            members=thresholds is not None, heard=progress.part(share, 1),
+        )  # fmt: skip
+        tiles.keep("flags", tile, flag)
+        tiles.keep("proba", tile, P)
         progress.end()
     tiles.group.wait()
     elsewhere = fitted.places is not None and not fitted_here and _is_elsewhere(tiles)
@@ -86,7 +106,7 @@ def answers(
         if number:
             assert smoothing.cell is not None
             progress.begin(len(q))
-            means = tiles.averages(tile, last, smoothing.cell, of=weigh)
+            means = tiles.averages(tile, last, averaging_lattice(smoothing.cell), of=weigh)
             q = smoothing.averaged(q, tiles.load(tile).points, means, "training", heard=progress.part())
             progress.end()
         return q
@@ -125,6 +145,7 @@ def node_proba(
     points: np.ndarray,
     columns: np.ndarray | None,
     local: np.ndarray | None,
+    context: np.ndarray | None = None,
     *,
     members: bool = False,
     heard: Callable[[int], None] = lambda count: None,
@@ -152,8 +173,12 @@ def node_proba(
             flags[rows[alone]] = ALONE
             rows, V = rows[~alone], V[~alone]
         if len(rows):
-            shapes, beside = (None if some is None else some[rows] for some in (local, columns))
-            placed = fitted.place_points(points[rows], V, shapes=shapes, features=beside, trust=trust)
+            shapes, beside, around = (
+                None if some is None else some[rows] for some in (local, columns, context)
+            )
+            placed = fitted.place_points(
+                points[rows], V, shapes=shapes, features=beside, trust=trust, context=around
+            )
             P[rows] = fitted.point_probabilities(placed, members=members)
         heard(min(start + AT_A_TIME, len(points)))
     return P, flags
