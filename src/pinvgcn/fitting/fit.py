@@ -33,6 +33,7 @@ from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
 
+FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
 
@@ -86,13 +87,17 @@ def learn(
     folds = chosen.parts
     seen = prepared.seen(values=settings.trees > 0)
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
+    # labels in few places say little of the contexts that there are: trees then look once
+    twice = scan is not None and not chosen.grouped and chosen.number.max() >= 0
+    grown = max(1, settings.trees // FIRST) if twice else settings.trees
     members = _train(
-        settings, prepared, labels, folds, labelled, seed, before=before, threads=threads, tell=tell
-    )
+        settings, prepared, labels, folds, labelled, seed,
+        trees=grown, before=before, threads=threads, tell=tell,
+    )  # fmt: skip
     away = first = None
     if scan is not None:
-        away, held_away = scan.away(labelled.values, scans, trees=settings.trees, seed=seed)
-        if not chosen.grouped and chosen.number.max() >= 0:
+        away, held_away = scan.away(labelled.values, scans, trees=grown, seed=seed)
+        if twice:
             trees = {name: Forests([member.trees[name] for member in members], name) for name in away}
             first, seen, labelled = FirstLook.of(Ensemble(count, trees, away), scan, seen, labelled)
             members = _second_look(members, folds, labels, labelled, settings.trees, seed)
@@ -186,11 +191,13 @@ def _train(
     labelled: Seen,
     seed: int,
     *,
+    trees: int,
     before: FittedModel | None,
     threads: int | None,
     tell: Callable[[int, float], None] | None,
 ) -> list[TrainedMember]:
-    """The networks and trees of all members. ``labelled`` is what they see of the rows of ``labels``."""
+    """The networks of all members, and this number of ``trees`` of each kind. ``labelled`` is what they see
+    of the rows of ``labels``."""
     group, count = prepared.problem.group, settings.members
     training = settings.network.training
     if before is not None:
@@ -227,7 +234,7 @@ def _train(
         with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
             layers = fold(mine.network, prepared.inputs, prepared.basis, counts, group=group)
         folded = replace(mine, layers=layers)
-        if not settings.trees:
+        if not trees:
             return TrainedMember(folded, {})
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)
@@ -236,7 +243,7 @@ def _train(
             folded,
             {
                 name: Forest.grown(
-                    labelled.values, learned, places, count=settings.trees, seed=tasks[number].seed, **kind
+                    labelled.values, learned, places, count=trees, seed=tasks[number].seed, **kind
                 )
                 for name, kind in kinds.items()
             },
@@ -262,14 +269,14 @@ def _second_look(
     seed: int,
 ) -> list[TrainedMember]:
     """With trees that see the context of labels too, in place of those that do not."""
-    grown = [
+    forests = [
         Forest.grown(
             labelled.values, learned, np.searchsorted(labels.rows, learned.rows),
             count=trees, seed=_seed_of_member(number, seed),
         )
         for number, (learned, _) in enumerate(folds)
     ]  # fmt: skip
-    return [own._replace(trees={CONTEXT_TREES: forest}) for own, forest in zip(members, grown, strict=True)]
+    return [own._replace(trees={CONTEXT_TREES: forest}) for own, forest in zip(members, forests, strict=True)]
 
 
 def _weighed(

@@ -20,6 +20,7 @@ BY_NODE = {  # arrays with a row for each node or cell of a process, and the axi
     "sets.above": 0,
     "sets.sums": 0,
     **dict.fromkeys(("around.keys", "around.counts", "around.sums"), 0),
+    **dict.fromkeys(("first.keys", "first.counts", "first.sums"), 0),
     **dict.fromkeys(("shapes.keys", "shapes.first", "shapes.second", "shapes.height"), 0),
 }
 
