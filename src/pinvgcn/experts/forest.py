@@ -75,26 +75,7 @@ class Forest:
 
     def log_proba(self, X: Any) -> np.ndarray:
         """log p of any rows (m, N₀): (m, classes)."""
-        width = self.feature.max() + 1
-        if X.shape[1] < width:  # the compiled loop checks no bounds
-            raise ValueError(f"X must have {width} columns or more. Got {X.shape[1]} instead.")
-        count, classes = len(self.roots), self.shares.shape[1]
-        largest = np.diff(self.roots, append=len(self.feature)).max()
-        epsilon = 0.5 / (count * classes)
-        logs = np.empty((X.shape[0], classes))
-
-        def evaluate(rows: slice) -> None:
-            some = X[rows].toarray() if sp.issparse(X) else X[rows]
-            columns = np.array(some.T, dtype=np.float32, order="C")
-            total = np.zeros((classes, columns.shape[1]))
-            waiting = np.empty((largest, 4), dtype=np.int64)
-            _add_shares(
-                columns, self.roots, self.feature, self.threshold, self.other, self.shares, waiting, total
-            )
-            logs[rows] = np.log((total.T / count + epsilon) / (1 + epsilon * classes))
-
-        for_all(evaluate, ranges(X.shape[0], CHUNK))
-        return logs
+        return log_probas([self], X)[0]
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of a file."""
@@ -155,8 +136,7 @@ class Forests:
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
         """log p of each member: (m, classes)."""
-        for forest in self.members:
-            yield forest.log_proba(seen.values)
+        yield from log_probas(self.members, seen.values)
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of a file."""
@@ -175,6 +155,32 @@ class Forests:
         if not any(grown):
             return None
         return cls([Forest.from_state(some, n_features) for some in grown], name)
+
+
+def log_probas(forests: Sequence[Forest], X: Any) -> list[np.ndarray]:
+    """log p of each forest at any rows (m, N₀): (m, classes)."""
+    width = max(forest.feature.max() for forest in forests) + 1
+    if X.shape[1] < width:  # the compiled loop checks no bounds
+        raise ValueError(f"X must have {width} columns or more. Got {X.shape[1]} instead.")
+    largest = max(np.diff(forest.roots, append=len(forest.feature)).max() for forest in forests)
+    logs = [np.empty((X.shape[0], forest.shares.shape[1])) for forest in forests]
+
+    def evaluate(rows: slice) -> None:
+        some = X[rows].toarray() if sp.issparse(X) else X[rows]
+        columns = np.array(some.T, dtype=np.float32, order="C")
+        waiting = np.empty((largest, 4), dtype=np.int64)
+        for forest, out in zip(forests, logs, strict=True):
+            count, classes = len(forest.roots), out.shape[1]
+            total = np.zeros((classes, columns.shape[1]))
+            _add_shares(
+                columns, forest.roots, forest.feature, forest.threshold, forest.other, forest.shares, waiting,
+                total,
+            )  # fmt: skip
+            epsilon = 0.5 / (count * classes)
+            out[rows] = np.log((total.T / count + epsilon) / (1 + epsilon * classes))
+
+    for_all(evaluate, ranges(X.shape[0], CHUNK))
+    return logs
 
 
 def _distinct(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

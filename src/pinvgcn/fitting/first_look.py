@@ -74,5 +74,5 @@ class FirstLook:
 
 
 def beside(seen: Seen, context: np.ndarray) -> Seen:
-    """With the context (m, …) beside what trees see already."""
-    return seen._replace(values=np.hstack([seen.values, context.astype(seen.values.dtype)]))
+    """With the context (m, …) beside what trees see already, in single precision, in which they see."""
+    return seen._replace(values=np.hstack([seen.values, context], dtype=np.float32))
