@@ -91,13 +91,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     trees : int or "auto"
         How many extremely randomised trees each member grows beside its network, from the same labels; the
         probabilities of all are multiplied, with exponents found at the labels that the member has not seen.
-        For scans each member grows two forests of so many: one sees fine shapes, one wide shapes, and neither
-        knows the place, so that both classify other scans; without ``geometry`` one forest sees what the
-        network sees. "auto" for 40 wherever ``geometry`` is used, 0 elsewhere.
+        Those of scans do not know the place, so that they classify other scans. They look twice: half as many
+        see fine shapes, half as many wide ones, and so many see what these say of the surroundings of a point
+        (docs/maths.md, 9.8); where labels lie in few places, the first two have so many each and there are no
+        others. Without ``geometry`` one forest sees what the network sees. "auto" for 40 wherever
+        ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": class probabilities are averaged over what lies around a point, about as widely as over so
         many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used. There are three
-        rounds of it where labels of a scan lie in few places, and in other scans (docs/maths.md, 9.1).
+        rounds of it where labels of a scan lie in few places (docs/maths.md, 9.1).
         "categorical": beside each network a walk goes from row to one of so many rows that share most values
         with it, and tells which labels it meets; None for no walk, "auto" for 5.
     priors : "estimated", "auto", dict or None

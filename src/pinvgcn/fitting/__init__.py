@@ -12,6 +12,7 @@
     conformal                sets of classes with a promised coverage
     estimate, expectation    AccuracyEstimate: how well the model is expected to do; from what it is found
     scan                     what a fit to a scan adds to others
+    first_look               FirstLook: what trees say of the surroundings of a point
     fitted_model             FittedModel: the result, as a value
     fit                      ``learn``: from all of this to a FittedModel
     bandwidth                the width of the kernel by held-out labels
