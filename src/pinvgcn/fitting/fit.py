@@ -21,7 +21,17 @@ from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out, random_folds
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes, nodes_of
-from pinvgcn.fitting.pool import CONTEXT_TREES, GROUPED, NETWORK, USUAL, WALK, Ensemble, Expert, weights_of
+from pinvgcn.fitting.pool import (
+    CONTEXT_TREES,
+    GROUPED,
+    NETWORK,
+    TWICE,
+    USUAL,
+    WALK,
+    Ensemble,
+    Expert,
+    weights_of,
+)
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
@@ -104,7 +114,7 @@ def learn(
             away = {CONTEXT_TREES: sum(away.values())}
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        usual = GROUPED if chosen.grouped else USUAL
+        usual = TWICE if twice else GROUPED if chosen.grouped else USUAL
         ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
         each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
         scores = np.mean(each, axis=0) if count > 1 else each[0]

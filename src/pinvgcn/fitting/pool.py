@@ -23,6 +23,8 @@ HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
 USUAL = {
     NETWORK: 0.25, TREES: 1.25, WALK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25,
 }  # fmt: skip
+# where trees look twice: what surrounds a point says much of what its place would
+TWICE = {**USUAL, NETWORK: 0.1}
 # where whole places are held out: what is close to a point says more than its place and its surroundings
 GROUPED = {**USUAL, NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
 # in another scan: what surrounds a point says more than where labels lie in few places
