@@ -63,7 +63,7 @@ def test_the_formula():
     ]
     said = softmax(sum(looks), axis=1)
     context = Averages.of(X, said, first.lattice.cell, levels=5).context(X, said)
-    seen = np.hstack([shapes, context])
+    seen = np.hstack([shapes, np.rint(context * 4_096) / 4_096])
     forests = model.fitted_.ensemble.experts["context_trees"].members
     trees = np.mean([forest.log_proba(seen) for forest in forests], axis=0)
     places = model.fitted_.places
@@ -130,13 +130,11 @@ def test_runs_side_by_side_and_a_warm_start():
 def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
-    model = quick(epochs=5).fit(X, LABELS, features=intensity)
+    model = quick(epochs=5, trees=200).fit(X, LABELS, features=intensity)
     assert model.fitted_.scaling.normal_scores.knots.shape[1] == 54 + 1
-    first = model.fitted_.first.trees.experts
-    for experts in first.values():
-        forests = experts.members
-        assert any((forest.feature == 84).any() for forest in forests)
-    other_unit = quick(epochs=5).fit(X, LABELS, features=1024 * intensity)
+    forests = [forest for own in model.fitted_.first.trees.experts.values() for forest in own.members]
+    assert any((forest.feature == 84).any() for forest in forests)
+    other_unit = quick(epochs=5, trees=200).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")
     loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")

@@ -93,9 +93,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         probabilities of all are multiplied, with exponents found at the labels that the member has not seen.
         Those of scans do not know the place, so that they classify other scans. They look twice: half as many
         see fine shapes, half as many wide ones, and so many see what these say of the surroundings of a point
-        (docs/maths.md, 9.8); where labels lie in few places, the first two have so many each and there are no
-        others. Without ``geometry`` one forest sees what the network sees. "auto" for 40 wherever
-        ``geometry`` is used, 0 elsewhere.
+        (docs/maths.md, 9.8); where labels lie in few places, or none is held out, the first two have so many
+        each and there are no others. Without ``geometry`` one forest sees what the network sees. "auto" for
+        40 wherever ``geometry`` is used, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": class probabilities are averaged over what lies around a point, about as widely as over so
         many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used. There are three

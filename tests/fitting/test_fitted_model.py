@@ -11,6 +11,7 @@ import pytest
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ParameterError
+from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.fitted_model import FittedModel
 
 RNG = np.random.default_rng(0)
@@ -72,7 +73,9 @@ def test_points_with_known_basis_values_and_shapes():
     shapes = model.nodes.features_of(POINTS, among="own")[:, 3:]
     trust = model.places.trust(POINTS)
     np.testing.assert_array_equal(rows.seen.trust, trust)
-    known = model.place_points(POINTS, V, shapes=shapes, trust=trust)
+    first = model.first_probabilities(shapes, None)
+    around = Averages.of(POINTS, first, model.first.lattice.cell, levels=model.first.lattice.levels)
+    known = model.place_points(POINTS, V, shapes=shapes, trust=trust, context=around.context(POINTS, first))
     np.testing.assert_array_equal(known.seen.inputs, rows.seen.inputs)
     np.testing.assert_array_equal(known.seen.values, rows.seen.values)
     np.testing.assert_array_equal(model.probabilities(known), model.probabilities(rows))

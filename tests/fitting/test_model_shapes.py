@@ -220,6 +220,13 @@ def test_what_a_scan_lacks_is_refused(name, tmp_path):
         load_with(tmp_path, {}, {key: array for key, array in arrays.items() if key != name})
 
 
+@pytest.mark.parametrize("name", ["first", "first.sums", "context_trees.roots"])
+def test_a_second_look_belongs_to_a_scan(name, tmp_path):
+    _, arrays = saved("exact")
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {}, {**arrays, name: saved("scan")[1][name]}, case="exact")
+
+
 @pytest.mark.parametrize(
     "reach",
     [None, [], 3.0, "ab", [3.0], [3.0, 1, 2], [3.0, -1], [3.0, 5], [3.0, 10**30], [3.0, 1.0], [3.0, True],

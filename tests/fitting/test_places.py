@@ -277,3 +277,36 @@ def test_how_labels_are_held_out_follows_how_they_lie(model):
     near = random_folds(some.folds.labels, 5, 0).distances(some.places.points)
     assert some.places.reach > 2 * np.quantile(near, 0.9)
     assert some.places.reach == np.quantile(some.folds.distances(some.places.points), 0.9)
+
+
+class TestLooks:
+    """Trees look twice where labels lie as the points do."""
+
+    def fit(self, labels, **settings) -> PinvGCNClassifier:
+        return PinvGCNClassifier(**{**SETTINGS, "members": 3, **settings}).fit(POINTS, labels)
+
+    def test_twice_with_labels_at_random(self):
+        fitted = self.fit(random_split(STREET.y, per_class=6, random_state=0)).fitted_
+        assert fitted.ensemble.names == ("network", "context_trees")
+        assert tuple(fitted.first.trees.names) == PLACE_FREE
+        (away,) = fitted.ensemble.away.values()
+        assert away == pytest.approx(sum(fitted.first.trees.weights.values()))
+
+    def test_once_with_labels_in_one_place_each(self):
+        """Of every class the labels that are nearest to one of its points."""
+        labels = np.full(len(POINTS), -1)
+        for code in np.unique(STREET.y):
+            rows = np.flatnonzero(STREET.y == code)
+            near = np.argsort(np.linalg.norm(POINTS[rows] - POINTS[rows[0]], axis=1))[:6]
+            labels[rows[near]] = code
+        fitted = self.fit(labels).fitted_
+        assert (fitted.first, fitted.ensemble.names) == (None, ("network", *PLACE_FREE))
+        assert fitted.smoothing.rounds == fitted.smoothing.away_rounds
+
+    def test_once_where_nothing_is_held_out(self):
+        assert self.fit(random_split(STREET.y, per_class=6, random_state=0), members=1).fitted_.first is None
+
+    def test_a_class_with_one_label_does_not_decide_it(self):
+        labels = random_split(STREET.y, per_class=6, random_state=0)
+        labels[np.flatnonzero(labels == 1)[1:]] = -1
+        assert self.fit(labels).fitted_.first is not None

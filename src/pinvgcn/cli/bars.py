@@ -13,7 +13,8 @@ from rich.text import Text
 from pinvgcn.cli.console import err
 
 Tell = Callable[[str, int, int], None]
-COUNTED = ("Reading", "Sorting", "Local shapes", "Classifying", "Averaging", "Writing")  # stages over points
+# stages over points
+COUNTED = ("Reading", "Sorting", "Local shapes", "A first look", "Classifying", "Averaging", "Writing")
 PATIENCE = 1.0  # seconds before a stage is worth a line
 
 
@@ -22,7 +23,7 @@ class _Rate(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        counted = speed and task.description in COUNTED
+        counted = speed and task.description.startswith(COUNTED)
         return Text(f"{speed:,.0f} points/s" if counted else "", style="progress.data.speed")
 
 
@@ -73,7 +74,7 @@ def _lines() -> Tell:
         left = (now - began) / done * (total - done)
         rest = f", {left:,.0f} s left" if done < total else ""
         rate = f"{done:,} of {total:,} points, {done / (now - began):,.0f} a second"
-        how_far = rate if stage in COUNTED else f"{100 * done / total:.0f} %"
+        how_far = rate if stage.startswith(COUNTED) else f"{100 * done / total:.0f} %"
         console.print(f"{stage}: {how_far}{rest}", markup=False, soft_wrap=True)
 
     return tell

@@ -108,24 +108,23 @@ class Averages:
 
         ``heard`` is told how many points are done.
         """
-        return self._blends(points, otherwise, [list(enumerate(self.levels))], heard)
+        return self._blends(points, otherwise, [list(enumerate(self.levels))], heard=heard)
 
-    def context(
-        self, points: Any, otherwise: np.ndarray, *, heard: Callable[[int], None] = lambda count: None
-    ) -> np.ndarray:
+    def context(self, points: Any, otherwise: np.ndarray) -> np.ndarray:
         """The means around any points at each level by itself, from the finest on, and then those over whole
         columns, in plan, of the levels ``PLANS``: (m, ``context_width(levels)`` · v); see ``at``."""
         levels = list(enumerate(self.levels))
         plans = [(level, cells.flat()) for level, cells in levels if level in PLANS]
-        return self._blends(points, otherwise, [[one] for one in levels], heard, [[one] for one in plans])
+        return self._blends(points, otherwise, [[one] for one in levels], plans=[[one] for one in plans])
 
     def _blends(
         self,
         points: Any,
         otherwise: np.ndarray,
         stacks: Sequence[Sequence[tuple[int, Averages]]],
-        heard: Callable[[int], None],
         plans: Sequence[Sequence[tuple[int, Averages]]] = (),
+        *,
+        heard: Callable[[int], None] = lambda count: None,
     ) -> np.ndarray:
         """Side by side, the means of each stack of levels, of which a coarser one fills up what the finer
         ones lack; then those of ``plans``, where heights do not count."""

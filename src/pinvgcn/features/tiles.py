@@ -125,6 +125,10 @@ class Tiles:
         with unfinished(place, error=ScanFileError) as path, path.open("wb") as file:
             np.save(file, values)
 
+    def has(self, name: str, tile: int) -> bool:
+        """Whether values of this name were kept, now or by a job that was interrupted."""
+        return Path(f"{self._path(name, tile)}.npy").exists()
+
     def kept(self, name: str, tile: int) -> np.ndarray:
         """What was kept, on disk."""
         values: np.ndarray = np.load(f"{self._path(name, tile)}.npy", mmap_mode="r")

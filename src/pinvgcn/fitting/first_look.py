@@ -14,6 +14,8 @@ from pinvgcn.features.lattice import Lattice
 from pinvgcn.fitting.pool import Ensemble
 from pinvgcn.fitting.scan import Scan
 
+STEPS = 4_096  # from 0 to 1, in which trees see a context
+
 
 @dataclass(frozen=True)
 class FirstLook:
@@ -48,7 +50,8 @@ class FirstLook:
         start, labels = scan.nodes.graph.start, scan.labels
         here = (labels.rows >= start) & (labels.rows < start + len(points))
         rows, member = labels.rows[here] - start, scan.folds.number[here]
-        # of the joint opinion and of each member's, one after the other at every size of cells
+        # of the joint opinion and of each member's, one after the other at every size of cells; the only
+        # label of a class, number −1, is seen by all members and has the context of the joint opinion
         shape = (len(rows), context_width(lattice.levels), 1 + trees.members, classes)
         apart = every.context(points[rows], P[rows]).reshape(shape)
         unseen = apart[np.arange(len(rows)), :, 1 + member].reshape(len(rows), shape[1] * classes)
@@ -74,5 +77,8 @@ class FirstLook:
 
 
 def beside(seen: Seen, context: np.ndarray) -> Seen:
-    """With the context (m, …) beside what trees see already, in single precision, in which they see."""
-    return seen._replace(values=np.hstack([seen.values, context], dtype=np.float32))
+    """With the context (m, …) beside what trees see already, in single precision, in which they see.
+
+    It is told in steps: what differs by less is rounding, which no tree should ask for.
+    """
+    return seen._replace(values=np.hstack([seen.values, np.rint(context * STEPS) / STEPS], dtype=np.float32))

@@ -97,8 +97,9 @@ def learn(
     folds = chosen.parts
     seen = prepared.seen(values=settings.trees > 0)
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
-    # labels in few places say little of the contexts that there are: trees then look once
-    twice = scan is not None and not chosen.grouped and chosen.number.max() >= 0
+    in_few_places = scan is not None and scan.in_few_places
+    # such labels say little of the contexts that there are: trees then look once
+    twice = scan is not None and not in_few_places and chosen.number.max() >= 0
     grown = max(1, settings.trees // FIRST) if twice else settings.trees
     members = _train(
         settings, prepared, labels, folds, labelled, seed,
@@ -114,7 +115,7 @@ def learn(
             away = {CONTEXT_TREES: sum(away.values())}
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        usual = TWICE if twice else GROUPED if chosen.grouped else USUAL
+        usual = TWICE if twice else GROUPED if in_few_places else USUAL
         ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
         each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
@@ -132,7 +133,7 @@ def learn(
         neighbours=settings.neighbours,
         cell=settings.averaging_cell,
         priors=settings.priors,
-        grouped=chosen.grouped,
+        grouped=in_few_places,
         away=scan is not None,
         context=first is not None,
     )

@@ -157,6 +157,7 @@ class FittedModel:
     ) -> PlacedRows:
         """What experts see of points (m, d) with known basis values V (m, k + r), local ``shapes`` and
         ``context``, whose place counts with ``trust`` (m,)."""
+        assert (context is None) == (self.first is None)  # some points do not know those around all of them
         own = points if shapes is None else np.hstack([points, shapes])
         return self._placed(Basis(V), own, features, points, "own", trust, context=context)
 

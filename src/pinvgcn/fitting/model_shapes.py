@@ -151,13 +151,13 @@ def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     """Where the place counts, and the weights where it does not."""
     nodes, reach = description["nodes"], description["reach"]
     scan = [name for name in OF_A_SCAN if name in arrays]
+    looks = [name for name in OF_TWO_LOOKS if name in arrays]
+    if looks and (looks != list(OF_TWO_LOOKS) or not scan):
+        raise ModelFileError("it must have all that belongs to a second look, or nothing; save it again.")
     if not scan and reach is None:
         return
     if scan != list(OF_A_SCAN) or reach is None or "cell" not in nodes or nodes["kind"] != "gaussian":
         raise ModelFileError("it must have all that belongs to a scan with trees, or nothing; save it again.")
-    looks = [name for name in OF_TWO_LOOKS if name in arrays]
-    if looks and looks != list(OF_TWO_LOOKS):
-        raise ModelFileError("it must have all that belongs to a second look, or nothing; save it again.")
     distance, level = reach
     if not (_is_number(distance) and distance >= 0 and _is_whole(level, 0, nodes["levels"] - 1)):
         raise ModelFileError(

@@ -63,6 +63,12 @@ class Scan(NamedTuple):
         return cls(nodes, labels, folds, places, single_place(points, labels.codes, target))
 
     @property
+    def in_few_places(self) -> bool:
+        """Whether labels do not lie as the points do: whole places are held out, or most labels are of
+        classes that have one place."""
+        return self.folds.grouped or bool(np.isin(self.labels.codes, self.single).mean() > 0.5)
+
+    @property
     def group(self) -> Group:
         """The processes that share out the points."""
         assert self.nodes.graph is not None

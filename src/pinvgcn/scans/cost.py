@@ -26,7 +26,7 @@ from pinvgcn.words import counted
 BASE_BYTES = 600e6  # the libraries
 FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
 COPIES = 5  # of the members' probabilities around a tile, while they are averaged
-SHAPE_SECONDS, OTHER_SECONDS = 3e-6, 13e-6  # a point: its local shape; reading, its class, writing
+SHAPE_SECONDS, OTHER_SECONDS = 3e-6, 18e-6  # a point: its local shape; reading, two looks at it, writing
 FIT_SECONDS, FIT_SECONDS_EACH = 7.5, 50e-6  # of five networks with their trees, and for each point
 SMALL_SECONDS = 1.5  # of a network of a scan without local shapes
 HELD_OUT = 3  # fits of a report, and simple methods that take about as long as one more

@@ -66,8 +66,9 @@ def answers(
         return piece.points, piece.columns[:, :width] if width else None, local
 
     if fitted.first is not None:
-        progress = Within(tell, "A first look", sum(tiles.counts[tile] for tile in todo))
-        for tile in todo:
+        unseen = [tile for tile in todo if not tiles.has("first", tile)]
+        progress = Within(tell, "A first look", sum(tiles.counts[tile] for tile in unseen))
+        for tile in unseen:
             progress.begin(tiles.counts[tile])
             _, columns, local = loaded(tile, progress)
             assert local is not None
@@ -81,7 +82,7 @@ def answers(
         context = None
         if fitted.first is not None:
             cells = tiles.averages(tile, "first", fitted.first.lattice)
-            context = cells.context(points, tiles.kept("first", tile)).astype(np.float32)
+            context = cells.context(points, tiles.kept("first", tile))
         P, flag = node_proba(
             fitted, points, columns, local, context,
             members=thresholds is not None, heard=progress.part(share, 1),
