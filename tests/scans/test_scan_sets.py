@@ -22,6 +22,15 @@ SETTINGS = {**QUICK, "members": 3}
 COVERAGE = 0.8
 
 
+def in_tiles(points, count, folder):
+    """A cloud that comes in this number of pieces."""
+    parts = np.array_split(np.arange(len(points)), count)
+    pieces = [Piece(some, points[some], np.empty((len(some), 0))) for some in parts]
+    tiles = Tiles.of(pieces, folder, size=1_500)
+    assert len(tiles) >= 4
+    return tiles
+
+
 @pytest.mark.parametrize("name", ["street", "oakland1"])
 def test_tiles_have_the_sets_of_the_whole(name, tmp_path):
     """``predict_set`` of the whole cloud in memory, whatever the tiles; and that of the fit."""
@@ -32,12 +41,7 @@ def test_tiles_have_the_sets_of_the_whole(name, tmp_path):
     rows = np.arange(0, len(data.X), 5)
     points, y = data.X[rows], random_split(data.y[rows], per_class=9, random_state=0)
     model = PinvGCNClassifier(**SETTINGS).fit(points, y)
-    pieces = [
-        Piece(some, points[some], np.empty((len(some), 0)))
-        for some in np.array_split(np.arange(len(rows)), 7)
-    ]
-    tiles = Tiles.of(pieces, tmp_path, size=1_500)
-    assert len(tiles) >= 4
+    tiles = in_tiles(points, 7, tmp_path)
     parts = list(answers(model, tiles, lambda *heard: None, coverage=COVERAGE))
     order = np.argsort(np.concatenate([part.index for part in parts]))
     sets = np.concatenate([part.sets for part in parts])[order]
@@ -57,12 +61,7 @@ def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
     X, y = data.X[near], data.y[near]
     model = PinvGCNClassifier(**SETTINGS).fit(X[::2], random_split(y[::2], per_class=9, random_state=0))
     other = X[1::2] + np.array([2_048.0, 0.0, 0.0])
-    pieces = [
-        Piece(some, other[some], np.empty((len(some), 0)))
-        for some in np.array_split(np.arange(len(other)), 5)
-    ]
-    tiles = Tiles.of(pieces, tmp_path, size=1_500)
-    assert len(tiles) >= 4
+    tiles = in_tiles(other, 5, tmp_path)
     parts = list(answers(model, tiles, lambda *heard: None, coverage=COVERAGE))
     order = np.argsort(np.concatenate([part.index for part in parts]))
     with pytest.warns(ExtrapolationWarning, match="by their shapes alone"):

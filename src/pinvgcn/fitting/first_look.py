@@ -58,11 +58,6 @@ class FirstLook:
         first = cls(trees, lattice, replace(own, sums=np.ascontiguousarray(own.sums[:, :classes])))
         return first, beside(seen, context), beside(labelled, group.rows(unseen))
 
-    @property
-    def width(self) -> int:
-        """Columns of a context."""
-        return context_width(self.lattice.levels) * self.around.sums.shape[1]
-
     def probabilities(self, seen: Seen) -> np.ndarray:
         """p¹: (m, classes)"""
         P: np.ndarray = softmax(self.trees.joint(seen), axis=1)
