@@ -7,15 +7,15 @@ in the threads of ``parallel``: so any thread of a program may call them at any 
 from __future__ import annotations
 
 import hashlib
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
 import numba
+
+from pinvgcn.interrupts import interrupts_wait
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _said = threading.Event()
@@ -41,35 +41,13 @@ def compiled(function: Function) -> Function:
     def call(*arguments: Any) -> Any:
         if not dispatcher.signatures and not _on_disk(dispatcher):
             _say()
-        with _interrupts_wait():
+        with interrupts_wait():  # raised in a callback of the compiler it would be lost
             try:
                 return dispatcher(*arguments)
             except OSError:  # a full disk: what was compiled is there, but cannot be kept
                 return dispatcher(*arguments)
 
     return call  # type: ignore[return-value]
-
-
-@contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Ctrl-C and SIGTERM take effect at the end: raised in a callback of the compiler they would be lost."""
-    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread alone
-        yield
-        return
-    waiting: list[int] = []
-    handlers: dict[int, Any] = {}
-    for known in (signal.SIGINT, signal.SIGTERM):
-        if callable(handler := signal.getsignal(known)):
-            handlers[known] = handler
-    for number in handlers:
-        signal.signal(number, lambda number, frame: waiting.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    for number in waiting:
-        signal.raise_signal(number)
 
 
 def _say() -> None:

@@ -20,7 +20,7 @@ from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.fitting.interrupts import stopped_by_interrupts
+from pinvgcn.interrupts import stopped_by_interrupts
 from pinvgcn.shared_rows import SharedRows
 
 FOLDS = 3

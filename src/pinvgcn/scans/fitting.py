@@ -9,8 +9,8 @@ import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.fitting.interrupts import stopped_by_interrupts
 from pinvgcn.group import ALONE, Group
+from pinvgcn.interrupts import stopped_by_interrupts
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.sets import with_members
 from pinvgcn.scans.survey import Tell

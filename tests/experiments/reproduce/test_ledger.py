@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,17 @@ def test_every_line_is_in_the_file_at_once(tmp_path: Path) -> None:
     for count in range(1, 4):
         ledger.append("run", question="q", method="m", seed=count, accuracy=1.0)
         assert len(Ledger.open(ledger.path).lines) == count
+
+
+def test_an_interrupt_waits_for_the_line(
+    tmp_path: Path, interrupts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = filled(tmp_path / "results.jsonl")
+    monkeypatch.setattr("os.fsync", lambda file: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        ledger.append("run", question="q", method="m", seed=2, accuracy=1.0)
+    assert sorted(ledger.runs("q", "m")) == [0, 1, 2]
+    assert Ledger.open(ledger.path).lines == ledger.lines
 
 
 def test_a_last_line_that_lacks_only_its_line_break_is_kept(tmp_path: Path) -> None:

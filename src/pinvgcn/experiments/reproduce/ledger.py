@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from pinvgcn.errors import DataError
+from pinvgcn.interrupts import interrupts_wait
 
 FORMAT = 1  # raised whenever this version could not read what a newer one writes
 KINDS = ("session", "statistics", "setup", "run", "failure")
@@ -67,13 +68,12 @@ class Ledger:
         """Write one line; once this returns, it survives whatever happens to the program."""
         line = {"kind": kind, **content}
         text = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
-        with self.path.open(
-            "ab"
-        ) as stream:  # one write at the end of the file: lines of two programs do not mix
-            stream.write(text.encode("utf-8"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        self._keep(line)
+        with interrupts_wait():  # what is in the file is what this knows
+            with self.path.open("ab") as stream:  # one write at its end: lines of two programs do not mix
+                stream.write(text.encode("utf-8"))
+                stream.flush()
+                os.fsync(stream.fileno())
+            self._keep(line)
         return line
 
     def of(self, kind: str, question: str, method: str | None = None) -> list[dict[str, Any]]:

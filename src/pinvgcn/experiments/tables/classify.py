@@ -17,7 +17,7 @@ from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
 from pinvgcn.fitting.conformal import check_counts
-from pinvgcn.fitting.interrupts import stopped_by_interrupts
+from pinvgcn.interrupts import stopped_by_interrupts
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
