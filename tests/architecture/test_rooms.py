@@ -12,6 +12,7 @@ import pinvgcn
 SOURCE = Path(pinvgcn.__file__).parent
 ROOMS = (
     "errors",
+    "interrupts",
     "words",
     "checks",
     "parallel",
