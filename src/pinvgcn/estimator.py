@@ -32,7 +32,7 @@ from pinvgcn.nn import PinvGCN
 # settings on which more depends than the training of one network
 SHARED = (
     "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
-    "scaling", "filters", "neighbours", "device",
+    "numbers", "scaling", "filters", "experts", "neighbours", "device",
 )  # fmt: skip
 
 
@@ -174,9 +174,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         solver: str = "auto",
         tolerance: float | None = None,
         bins: int = 10,
-        binning: str = "width",
+        binning: str = "quantile",
         missing: str = "ignore",
         min_size: int = 2,
+        numbers: bool = True,
         scaling: str = "ranks",
         filters: Any = "three-part",
         hidden: int | Sequence[int] = 32,
@@ -189,6 +190,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         held_out: float = 0.2,
         class_weight: Any = None,
         members: int | str = "auto",
+        experts: str | Sequence[str] = "auto",
         trees: int | str = "auto",
         neighbours: int | str | None = "auto",
         priors: Any = "auto",
@@ -208,6 +210,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.binning = binning
         self.missing = missing
         self.min_size = min_size
+        self.numbers = numbers
         self.scaling = scaling
         self.filters = filters
         self.hidden = hidden
@@ -220,6 +223,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         self.held_out = held_out
         self.class_weight = class_weight
         self.members = members
+        self.experts = experts
         self.trees = trees
         self.neighbours = neighbours
         self.priors = priors
@@ -249,6 +253,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "binning": "width",
             "missing": "ignore",
             "min_size": 1,
+            "numbers": False,
             "scaling": "none",
             "filters": "three-part",
             "hidden": 32,
@@ -260,6 +265,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             "patience": None,
             "class_weight": None,
             "members": 1,
+            "experts": "network",
             "trees": 0,
             "neighbours": None,
             "priors": None,

@@ -3,8 +3,10 @@
 ::
 
     Networks    networks of the pseudoinverse filter (``spectral.py``, ``training_nodes.py``)
-    Forests     extremely randomised trees (``forest.py``)
-    Walk        diffusion of labels between similar rows of a table (``diffusion.py``, ``like_rows.py``)
+    Forests     random forests and extremely randomised trees (``forest.py``)
+    ByValues    models of the values of a table (``by_values.py``, ``table_rows.py``): ``Linear`` regression
+                (``linear.py``) and ``KernelMachine`` (``kernel.py``)
+    Diffusion   labels spread over a graph of the nearest rows of a table (``diffusion.py``, ``nearest.py``)
 
 An expert has one opinion a member of an ensemble; the members differ in the labels that they learn from::
 
@@ -12,22 +14,30 @@ An expert has one opinion a member of an ensemble; the members differ in the lab
     expert.state()           its arrays in a saved model
 """
 
-from pinvgcn.experts.diffusion import Steps, Walk
+from pinvgcn.experts.by_values import ByValues
+from pinvgcn.experts.diffusion import Diffusion, NeighbourGraph
 from pinvgcn.experts.forest import Forest, Forests
+from pinvgcn.experts.kernel import KernelMachine
 from pinvgcn.experts.labelled import LabelledRows
+from pinvgcn.experts.linear import Linear
 from pinvgcn.experts.seen import Seen
 from pinvgcn.experts.spectral import Networks, NetworkSettings, TrainedNetwork
+from pinvgcn.experts.table_rows import TableColumns
 from pinvgcn.experts.training_nodes import TrainingNodes
 
 __all__ = [
+    "ByValues",
+    "Diffusion",
     "Forest",
     "Forests",
+    "KernelMachine",
     "LabelledRows",
+    "Linear",
+    "NeighbourGraph",
     "NetworkSettings",
     "Networks",
     "Seen",
-    "Steps",
+    "TableColumns",
     "TrainedNetwork",
     "TrainingNodes",
-    "Walk",
 ]

@@ -1,128 +1,134 @@
-"""Diffusion of labels over a table: walks from row to similar rows, and the labels that they meet."""
+"""Diffusion of labels over a table, on an undirected graph that joins each row to the nearest others.
+
+Use: where classes are clusters, of whatever shape. It alone among the experts of tables, beside the network,
+learns from unlabelled rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import gmres
+from scipy.sparse.linalg import cg
 
 from pinvgcn.experts.labelled import LabelledRows
-from pinvgcn.experts.like_rows import Near, most_shared
+from pinvgcn.experts.nearest import nearest
 from pinvgcn.experts.seen import Seen
-from pinvgcn.graphs import Hypergraph
-from pinvgcn.graphs.distinct import pooled, row_hashes
+from pinvgcn.graphs.distinct import pooled
 from pinvgcn.group import ALONE, Group
 
-ON = 0.995  # the probability that a walk goes on: two hundred steps in the mean
-ANCHORS = 8_192  # rows that walks visit; all pairs of them are compared
-DOUBT = 1e-3  # of the mean number of labels met, added to each: far from all labels, none says much
+ON = 0.9  # α: ten steps in the mean
+ANCHORS = 4_096  # rows that are joined; all pairs of them are compared
+DOUBT = 1e-3  # of the mean of a class, added to each: far from all labels, none says much
 ACCURACY = 1e-8  # of the solution, relative to the right-hand side
+ROUNDS = 2_000  # of its solver, which needs some dozens
+THIN = 1e-6  # the least weight, so that a row far from all others is joined to some
+NEAR = 1e-12  # the least reach: rows that differ may be equal in single precision
 
 
 @dataclass(frozen=True)
-class Steps:
-    """W_ij = w_ij/k with weights w as in docs/maths.md, 7.1, for the k anchors j most like row i: those that
-    share most values with it.
+class NeighbourGraph:
+    """w_ij = exp(−d_ij²/(ρ_i ρ_j)) between anchors i and j, if one is among the k nearest of the other; ρ_i
+    is the distance from i to the k-th.
 
-    Anchors are distinct rows, all of them up to 8,192 and those with the smallest hashes beyond: which they
-    are does not depend on the order of rows. An anchor is not like itself.
+    Anchors are distinct rows, all of them up to 4,096 and those with the smallest hashes beyond: which they
+    are does not depend on the order of rows. A label of another row counts at the anchors nearest to it.
     """
 
-    anchors: sp.csr_array  # (a, |E|)
+    anchors: np.ndarray  # (a, v) float32
     neighbours: int  # k
-    between: sp.csr_array  # W among the anchors: (a, a)
-    nearest: Near  # from distinct rows of training to anchors, an anchor to itself: (m, a)
-    inverse: np.ndarray  # (n,) which distinct row each row of training is
-    group: Group = ALONE  # whose ranks share out the rows; anchors are on all
-    start: int = 0  # the number of this rank's first row among all
+    weights: sp.csr_array  # W (a, a)
+    group: Group = ALONE
 
     @classmethod
-    def of(cls, graph: Hypergraph, neighbours: int) -> Steps:
-        """On the rows of a table."""
-        first, inverse, counts = graph.distinct
-        rows = graph.incidence[first]
-        anchors = pooled(rows, counts, row_hashes(rows), graph.group, most=ANCHORS).rows
-        k = min(neighbours, anchors.shape[0] - 1)
-        between = most_shared(anchors, anchors, k, itself=False)
-        return cls(anchors, k, between, Near(rows, anchors, k), inverse, graph.group, graph.start)
+    def of(
+        cls, rows: Any, counts: np.ndarray, hashes: np.ndarray, neighbours: int, *, group: Group = ALONE
+    ) -> NeighbourGraph | None:
+        """On this process's distinct rows (m, v), dense or sparse, that come so often and have these hashes;
+        None where there is one row only."""
+        chosen = pooled(rows, counts, hashes, group, most=ANCHORS).rows
+        anchors = (chosen.toarray() if sp.issparse(chosen) else chosen).astype(np.float32)
+        if len(anchors) < 2:
+            return None
+        k = min(neighbours, len(anchors) - 1)
+        found, squares = nearest(anchors, anchors, k, itself=False)
+        reach = np.maximum(np.sqrt(squares[:, -1]), NEAR)
+        W = np.maximum(np.exp(-squares / (reach[:, None] * reach[found])), THIN)
+        ends = np.arange(0, W.size + 1, k)
+        directed = sp.csr_array((W.ravel(), found.ravel(), ends), shape=(len(anchors), len(anchors)))
+        return cls(anchors, k, sp.csr_array(directed.maximum(directed.T)), group)
 
-    def walk(self, labels: Sequence[LabelledRows]) -> Walk:
-        """Of each member, among the labels that it learns from: those of all ranks, with rows numbered so."""
-        a, classes = self.anchors.shape[0], len(labels[0].classes)
-        hits = np.empty((len(labels), a, classes))
-        system = sp.csr_array(sp.eye_array(a) - ON * self.between)
+    def diffusion(self, X: Any, rows: np.ndarray, labels: Sequence[LabelledRows]) -> Diffusion:
+        """Of each member, from the labels that it learns from; X (m, v) are the rows of all labels, whose
+        numbers are ``rows`` (m,), rising."""
+        degrees = self.weights.sum(axis=1)
+        system = sp.csr_array(sp.diags_array(degrees) - ON * self.weights)
+        preconditioner = sp.diags_array(1 / degrees)
+        at = _means(X, self.anchors, self.neighbours)
+        spread = np.empty((len(labels), len(self.anchors), len(labels[0].classes)))
         for number, own in enumerate(labels):
-            # the label of a row that is no anchor is shared among its nearest
-            place = own.rows - self.start
-            here = (place >= 0) & (place < len(self.inverse))
-            at = self.nearest[self.inverse[place[here]]].weights()
-            Y = np.zeros((int(here.sum()), classes))
-            Y[np.arange(len(Y)), own.codes[here]] = 1.0 if own.weights is None else own.weights[here]
-            B = self.group.sum(at.T @ Y)
-            for c in range(classes):
-                hits[number, :, c] = gmres(system, B[:, c], rtol=ACCURACY, restart=100, maxiter=50)[0]
-        hits = self.group.first(np.maximum(hits, 0))
-        return Walk(self.anchors, self.neighbours, hits, DOUBT * hits.mean(axis=(1, 2)))
+            Y = np.zeros((len(own.rows), spread.shape[2]))
+            Y[np.arange(len(Y)), own.codes] = 1.0 if own.weights is None else own.weights
+            B = at[np.searchsorted(rows, own.rows)].T @ Y
+            for c in range(spread.shape[2]):
+                F, _ = cg(system, B[:, c], rtol=ACCURACY, maxiter=ROUNDS, M=preconditioner)
+                spread[number, :, c] = np.maximum(F, 0)
+        mean = spread.mean(axis=1, keepdims=True)
+        logs = np.log(spread / np.where(mean > 0, mean, 1) + DOUBT)
+        return Diffusion(self.anchors, self.neighbours, self.group.first(logs))
 
 
 @dataclass(frozen=True)
-class Walk:
-    """log F_c(x), F = Σ_t α^t W^t Y: how many labels of class c a walk from x meets, which goes on with
-    probability α = 0.995 after each step (docs/maths.md, 9.6). F of a row that is no anchor is the mean over
-    the anchors most like it.
+class Diffusion:
+    """log(F_c(x)/F̄_c + 0.001), F = (D − αW)⁻¹ Y, α = 0.9: what reaches x of the labels of class c, relative
+    to the mean over anchors (docs/maths.md, 9.6). Of a row that is no anchor it is the mean over the nearest.
     """
 
-    anchors: sp.csr_array  # (a, |E|)
+    anchors: np.ndarray  # (a, v) float32
     neighbours: int
-    hits: np.ndarray  # F at the anchors, of each member: (members, a, classes)
-    doubt: np.ndarray  # (members,) what is added to F, so that no logarithm is without a floor
-
-    @property
-    def width(self) -> int:
-        """|E|"""
-        return int(self.anchors.shape[1])
-
-    def near(self, rows: sp.csr_array) -> Near:
-        """Where walks from rows of incidences (m, |E| or more) begin: (m, a)."""
-        return Near(rows[:, : self.width], self.anchors, self.neighbours)
+    logs: np.ndarray  # at the anchors, of each member: (members, a, classes)
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
-        """log F of each member: (m, classes)."""
-        assert seen.near is not None
-        yield from self.logs(seen.near)
-
-    def at(self, rows: sp.csr_array) -> np.ndarray:
-        """log F of each member at rows of incidences: (members, m, classes)."""
-        return self.logs(self.near(rows))
-
-    def logs(self, near: Near) -> np.ndarray:
-        """The same, where walks begin there: (members, m, classes)."""
-        result: np.ndarray = np.log(near.means(self.hits) + self.doubt[:, None, None])
-        return result
+        """Of each member: (m, classes)."""
+        W = _means(seen.values, self.anchors, self.neighbours)
+        for own in self.logs:
+            yield W @ own
 
     def state(self) -> dict[str, np.ndarray]:
         """As arrays for a file."""
+        anchors = sp.csr_array(self.anchors)
         return {
-            "walk.hits": self.hits,
-            "walk.doubt": self.doubt,
-            "walk.sizes": np.array([self.neighbours, self.width]),
-            "walk.starts": self.anchors.indptr,
-            "walk.values": self.anchors.indices,
+            "diffusion.logs": self.logs,
+            "diffusion.sizes": np.array([self.neighbours, anchors.shape[1]]),
+            "diffusion.starts": anchors.indptr,
+            "diffusion.columns": anchors.indices,
+            "diffusion.values": anchors.data,
         }
 
     @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray]) -> Walk | None:
-        """What ``state`` gave; None where a file has no walk."""
-        if "walk.hits" not in arrays:
+    def from_state(cls, arrays: dict[str, np.ndarray]) -> Diffusion | None:
+        """What ``state`` gave; None where a file has none."""
+        if "diffusion.logs" not in arrays:
             return None
-        values, starts, sizes = (arrays[f"walk.{name}"] for name in ("values", "starts", "sizes"))
+        names = ("values", "columns", "starts", "sizes", "logs")
+        values, columns, starts, sizes, logs = (arrays[f"diffusion.{name}"] for name in names)
         neighbours, width = sizes.tolist()
-        anchors = sp.csr_array((np.ones(len(values)), values, starts), shape=(len(starts) - 1, width))
+        anchors = sp.csr_array((values.astype(np.float32), columns, starts), shape=(len(starts) - 1, width))
         anchors.check_format(full_check=True)  # what lies outside would be read from anywhere in memory
-        hits, doubt = arrays["walk.hits"], arrays["walk.doubt"]
-        if hits.ndim != 3 or hits.shape[:2] != (len(doubt), len(starts) - 1):
-            raise ValueError("its walk has other anchors than it says")
-        return cls(anchors, neighbours, arrays["walk.hits"], arrays["walk.doubt"])
+        if not 0 < neighbours < anchors.shape[0]:
+            raise ValueError("its diffusion has other anchors than it says")
+        return cls(anchors.toarray(), neighbours, logs)
+
+
+def _means(X: Any, anchors: np.ndarray, k: int) -> sp.csr_array:
+    """Weights (m, a) of sum 1 from rows to the k nearest anchors, of an anchor to itself alone."""
+    found, squares = nearest(X, anchors, k, itself=True)
+    W = np.full(found.shape, 1 / k)
+    same = squares[:, 0] == 0
+    W[same] = 0.0
+    W[same, 0] = 1.0
+    ends = np.arange(0, W.size + 1, k)
+    return sp.csr_array((W.ravel(), found.ravel(), ends), shape=(len(W), len(anchors)))

@@ -1,4 +1,4 @@
-"""Extremely randomised trees: grown by scikit-learn, evaluated by a compiled loop."""
+"""Extremely randomised trees and random forests: grown by scikit-learn, evaluated by a compiled loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pinvgcn.compiled import compiled, inlined
 from pinvgcn.experts.labelled import LabelledRows
@@ -47,12 +47,16 @@ class Forest:
         seed: int,
         columns: np.ndarray | None = None,
         leaf_size: int = 1,
+        drawn: bool = False,
     ) -> Forest:
         """By scikit-learn, on the rows ``nodes`` of X (n, N₀), dense or sparse, which have these labels.
 
         Of X only the ``columns`` are looked at, all by default. A leaf has ``leaf_size`` labels or more.
+        Thresholds are random; or, in a random forest, the best ones for labels that are ``drawn`` anew, with
+        replacement, for each tree.
         """
-        forest = ExtraTreesClassifier(count, min_samples_leaf=leaf_size, random_state=seed)
+        kind = RandomForestClassifier if drawn else ExtraTreesClassifier
+        forest = kind(count, min_samples_leaf=leaf_size, random_state=seed)
         some = X[nodes] if columns is None else X[nodes][:, columns]
         forest.fit(some, labels.codes, sample_weight=labels.weights)
         trees = [tree.tree_ for tree in forest.estimators_]

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pinvgcn.experts.like_rows import Near
 from pinvgcn.group import Group
 from pinvgcn.nn import Basis
 from pinvgcn.pool import rows_of_all
@@ -17,8 +16,7 @@ class Seen(NamedTuple):
 
     inputs: Any  # (m, N₀)
     basis: Basis  # (m, k + r)
-    values: Any = None  # (m, v), what trees see: of scans, shapes without the place
-    near: Near | None = None  # (m, a), the anchors where a walk begins
+    values: Any = None  # (m, v), what experts other than networks see: of scans, shapes without the place
     trust: np.ndarray | None = None  # (m,) from 0 to 1, how far the place of a row counts; None for fully
 
     def at(self, rows: np.ndarray) -> Seen:
@@ -28,8 +26,7 @@ class Seen(NamedTuple):
 
     def of_all(self, group: Group) -> Seen:
         """Of the rows of all processes, each of which has a few."""
-        X, V, values, near, trust = self
+        X, V, values, trust = self
         values = None if values is None else rows_of_all(values, group)
-        near = None if near is None else near.of_all(group)
         trust = None if trust is None else group.rows(trust)
-        return Seen(rows_of_all(X, group), V.of_all(group), values, near, trust)
+        return Seen(rows_of_all(X, group), V.of_all(group), values, trust)

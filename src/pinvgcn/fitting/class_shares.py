@@ -15,26 +15,34 @@ STILL = 1e-6  # shares that move less have arrived
 
 
 def estimated_shares(
-    P: np.ndarray, trained: np.ndarray, known: np.ndarray, codes: np.ndarray, *, group: Group = ALONE
+    P: np.ndarray,
+    trained: np.ndarray,
+    known: np.ndarray,
+    codes: np.ndarray,
+    *,
+    caution: float = 0.0,
+    group: Group = ALONE,
 ) -> np.ndarray:
     """π maximising Σ_i log Σ_c P_ic π_c/τ_c over unlabelled rows i plus Σ_t log π_{y_t} over labels t: (c,).
 
     Probabilities P (n, c) of a model that has learned from classes with shares ``trained`` τ are, for other
     shares π, proportional to P_ic π_c/τ_c (Bayes). Expectation maximisation finds π from the rows themselves
     (Saerens, Latinne and Decaestecker, 2002): labels that were picked class by class do not tell it. The rows
-    ``known`` count for their class ``codes``, so that no class with a label vanishes. Sums are over the rows
-    of all ranks, which each hand in their own.
+    ``known`` count for their class ``codes``, so that no class with a label vanishes. With ``caution`` γ
+    there are γ more rows, of shares τ, for each row: a model of few labels may be wrong about a class.
+    Sums are over the rows of all ranks, which each hand in their own.
     """
     free = np.ones(len(P), dtype=bool)
     free[known] = False
     ratios = P[free] / trained
     labelled = group.sum(np.bincount(codes, minlength=P.shape[1]).astype(float))
-    rows = group.sum(len(P))
+    rows = group.sum(len(P)) * (1 + caution)
+    before = labelled + (rows - group.sum(len(P))) * trained
     shares = trained
     for _ in range(ROUNDS):
         Q = ratios * shares
         Q /= Q.sum(axis=1, keepdims=True)
-        moved = (group.sum(Q.sum(axis=0)) + labelled) / rows
+        moved = (group.sum(Q.sum(axis=0)) + before) / rows
         arrived = np.abs(moved - shares).max() < STILL
         shares = moved
         if arrived:

@@ -13,21 +13,25 @@ import numpy as np
 import torch
 
 from pinvgcn.errors import TrainingError
-from pinvgcn.experts import Forest, Forests, Networks, Seen, TrainedNetwork
+from pinvgcn.experts import ByValues, Forest, Forests, KernelMachine, Linear, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out, random_folds
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import Nodes, nodes_of
+from pinvgcn.fitting.nodes import Nodes, TableNodes, nodes_of
 from pinvgcn.fitting.pool import (
     CONTEXT_TREES,
+    DIFFUSION,
+    FOREST,
     GROUPED,
+    KERNEL,
+    LINEAR,
     NETWORK,
+    TREES,
     TWICE,
     USUAL,
-    WALK,
     Ensemble,
     Expert,
     weights_of,
@@ -60,6 +64,7 @@ def nodes_for(settings: FitSettings, X: Any, *, shapes: Any = None, group: Group
         binning=settings.binning,
         missing=settings.missing,
         min_size=settings.min_size,
+        numbers=settings.numbers,
         shapes=shapes,
         group=group,
     )
@@ -95,7 +100,7 @@ def learn(
     scan = Scan.of(prepared.nodes, labels, count, seed) if settings.trees else None
     chosen = random_folds(labels, count, seed) if scan is None else scan.folds
     folds = chosen.parts
-    seen = prepared.seen(values=settings.trees > 0)
+    seen = prepared.seen(values=settings.trees > 0 or len(settings.experts) > 1)
     labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
     in_few_places = scan is not None and scan.in_few_places
     # such labels say little of the contexts that there are: trees then look once
@@ -109,13 +114,13 @@ def learn(
     if scan is not None:
         away, held_away = scan.away(labelled.values, scans, trees=grown, seed=seed)
         if twice:
-            trees = {name: Forests([member.trees[name] for member in members], name) for name in away}
+            trees = {name: Forests([member.others[name] for member in members], name) for name in away}
             first, seen, labelled = FirstLook.of(Ensemble(count, trees, away), scan, seen, labelled)
             members = _second_look(members, folds, labels, labelled, settings.trees, seed)
             away = {CONTEXT_TREES: sum(away.values())}
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        usual = TWICE if twice else GROUPED if in_few_places else USUAL
+        usual = None if scan is None else TWICE if twice else GROUPED if in_few_places else USUAL
         ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
         each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
@@ -168,10 +173,10 @@ def _normalised(shares: np.ndarray) -> np.ndarray:
 
 
 class TrainedMember(NamedTuple):
-    """What one member has learned; a walk is that of all members."""
+    """What one member has learned; a diffusion is that of all members."""
 
     network: TrainedNetwork
-    trees: dict[str, Forest]
+    others: dict[str, Any]  # models of what is seen beside the inputs of networks, by the name of the expert
 
 
 class MemberTask(NamedTuple):
@@ -245,20 +250,19 @@ def _train(
         with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
             layers = fold(mine.network, prepared.inputs, prepared.basis, counts, group=group)
         folded = replace(mine, layers=layers)
-        if not trees:
-            return TrainedMember(folded, {})
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)
-        kinds = forest_kinds(prepared.nodes, labelled.values.shape[1])
-        return TrainedMember(
-            folded,
-            {
-                name: Forest.grown(
-                    labelled.values, learned, places, count=trees, seed=tasks[number].seed, **kind
-                )
-                for name, kind in kinds.items()
-            },
-        )
+        if isinstance(prepared.nodes, TableNodes):
+            others = _of_a_table(
+                settings, prepared, labelled.values, learned, places, trees=trees, seed=tasks[number].seed
+            )
+            return TrainedMember(folded, others)
+        kinds = forest_kinds(prepared.nodes, labelled.values.shape[1]) if trees else {}
+        forests = {
+            name: Forest.grown(labelled.values, learned, places, count=trees, seed=tasks[number].seed, **kind)
+            for name, kind in kinds.items()
+        }
+        return TrainedMember(folded, forests)
 
     exact = [not some.problem.group.alone for some in nodes]
     mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
@@ -269,6 +273,30 @@ def _train(
             return side_by_side(lambda number, stop: whole(number, one(number, stop)), count, workers)
         networks = over_ranks(one, [network(task) for task in tasks], exact, workers, group)
         return [whole(number, member) for number, member in enumerate(networks)]
+
+
+def _of_a_table(
+    settings: ResolvedSettings,
+    prepared: Prepared,
+    values: Any,
+    learned: RowLabels,
+    places: np.ndarray,
+    *,
+    trees: int,
+    seed: int,
+) -> dict[str, Any]:
+    """The models of one member, from the labels at ``places`` of what is seen of all labels: ``values``."""
+    assert isinstance(prepared.nodes, TableNodes)
+    columns = prepared.nodes.columns(prepared.scaling.n_extra)
+    X = values[places].toarray() if settings.experts != (NETWORK,) else np.empty((0, 0))
+    rows = np.arange(len(places))
+    made: dict[str, Callable[[], Any]] = {
+        FOREST: lambda: Forest.grown(X, learned, rows, count=trees, seed=seed, drawn=True),
+        TREES: lambda: Forest.grown(X, learned, rows, count=trees, seed=seed),
+        LINEAR: lambda: Linear.fitted(X, learned, columns),
+        KERNEL: lambda: KernelMachine.fitted(X, learned, columns, seed=seed),
+    }
+    return {name: model() for name, model in made.items() if name in settings.experts}
 
 
 def _second_look(
@@ -287,7 +315,9 @@ def _second_look(
         )
         for number, (learned, _) in enumerate(folds)
     ]  # fmt: skip
-    return [own._replace(trees={CONTEXT_TREES: forest}) for own, forest in zip(members, forests, strict=True)]
+    return [
+        own._replace(others={CONTEXT_TREES: forest}) for own, forest in zip(members, forests, strict=True)
+    ]
 
 
 def _weighed(
@@ -296,17 +326,22 @@ def _weighed(
     prepared: Prepared,
     labels: RowLabels,
     labelled: Seen,
-    usual: Mapping[str, float],
+    usual: Mapping[str, float] | None,
 ) -> Ensemble:
     """The ensemble of these members, its weights found by the labels that were held out of each.
 
     ``labelled`` is what they see of the rows of all ``labels``.
     """
-    kinds = members[0].trees
-    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], bool(kinds))}
-    experts |= {name: Forests([member.trees[name] for member in members], name) for name in kinds}
-    if prepared.steps is not None:
-        experts[WALK] = prepared.steps.walk([learned for learned, _ in folds])
+    others = members[0].others
+    joins = prepared.neighbour_graph
+    pool = bool(others) or joins is not None
+    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], pool)}
+    for name in others:
+        own = [member.others[name] for member in members]
+        experts[name] = Forests(own, name) if isinstance(own[0], Forest) else ByValues(own, name)
+    if joins is not None:
+        parts = [learned for learned, _ in folds]
+        experts[DIFFUSION] = joins.diffusion(labelled.values, labels.rows, parts)
     ensemble = Ensemble(len(members), experts, weights_of(tuple(experts), usual=usual))
     kept = [(number, held) for number, (_, held) in enumerate(folds) if held is not None]
     if not kept:

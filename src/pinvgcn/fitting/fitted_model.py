@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from pinvgcn.checks import as_points, check_choice
 from pinvgcn.errors import ExtrapolationWarning, ParameterError
-from pinvgcn.experts import Forests, Networks, Seen, Walk
+from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks, Seen
 from pinvgcn.experts.member_arrays import arrays_after
 from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
@@ -26,9 +26,20 @@ from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.labelled_places import LabelledPlaces
 from pinvgcn.fitting.model_shapes import check_shapes
-from pinvgcn.fitting.nodes import CloudNodes, Nodes, nodes_from_state
+from pinvgcn.fitting.nodes import CloudNodes, Nodes, TableNodes, nodes_from_state
 from pinvgcn.fitting.plain_values import plain
-from pinvgcn.fitting.pool import CONTEXT_TREES, NETWORK, PLACE_FREE, TREES, WALK, Ensemble, Expert
+from pinvgcn.fitting.pool import (
+    CONTEXT_TREES,
+    DIFFUSION,
+    FOREST,
+    KERNEL,
+    LINEAR,
+    NETWORK,
+    PLACE_FREE,
+    TREES,
+    Ensemble,
+    Expert,
+)
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.group import ALONE, Group
@@ -100,7 +111,8 @@ class FittedModel:
         nodes = self.nodes
         if not isinstance(nodes, CloudNodes):
             basis, own = nodes.place(X, self.spectrum)
-            return self._placed(basis, own, features, None, "training")
+            numbers = nodes.numbers_of(X) if isinstance(nodes, TableNodes) else None
+            return self._placed(basis, own, features, None, "training", numbers=numbers)
         points = as_points(X, "X")
         if among == "auto":
             among = self.surrounded_by(points)
@@ -181,18 +193,21 @@ class FittedModel:
         trust: np.ndarray | None = None,
         elsewhere: bool = False,
         context: np.ndarray | None = None,
+        numbers: np.ndarray | None = None,
     ) -> PlacedRows:
         """From basis values (m, k + r), the rows' own features and those given beside them."""
-        extra = self.scaling.extra_like_in_fit(features, len(basis))
+        extra = self.scaling.extra_like_in_fit(features, len(basis), numbers=numbers)
         inputs = self.scaling(self.nodes.for_networks(own), extra)
         experts = self.ensemble.experts
         values = None
         if self.ensemble.away is not None:
             assert isinstance(self.nodes, CloudNodes)
             values = self.nodes.without_place(own, extra)
+        elif isinstance(self.nodes, TableNodes):
+            values = self.nodes.values(inputs, self.scaling)
         elif TREES in experts:
             values = self.scaling.unranked(inputs, own, extra)
-        seen = Seen(inputs, basis, values, None, trust)
+        seen = Seen(inputs, basis, values, trust)
         if context is not None:
             seen = beside(seen, context)
         elif self.first is not None:
@@ -202,9 +217,6 @@ class FittedModel:
         if sp.issparse(inputs):  # of a table: equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
             seen = seen.at(first)
-        walk = experts.get(WALK)
-        if isinstance(walk, Walk):
-            seen = seen._replace(near=walk.near(seen.inputs))
         return PlacedRows(seen, inverse, points, among, elsewhere)
 
     def opinions(self, rows: PlacedRows) -> Iterator[dict[str, np.ndarray]]:
@@ -342,6 +354,7 @@ class FittedModel:
             "depth": self.networks.depth,
             "members": self.ensemble.members,
             "n_extra": self.scaling.n_extra,
+            "spread": self.scaling.spread,
             "neighbours": smoothing.neighbours,
             "averaged_over": smoothing.cell,
             "rounds": [smoothing.rounds, smoothing.away_rounds],
@@ -376,12 +389,15 @@ class FittedModel:
         nodes = description["nodes"]
         told = description["estimate"]
         held = arrays.get("held_away")
-        ensemble, first = _ensemble(description, arrays, spectrum, dropout, filters)
+        placing = nodes_from_state(nodes["kind"], nodes, arrays)
+        ensemble, first = _ensemble(description, arrays, placing, spectrum, dropout, filters)
         return cls(
             classes=np.array(description["classes"], dtype=description["classes_dtype"]),
-            nodes=nodes_from_state(nodes["kind"], nodes, arrays),
+            nodes=placing,
             spectrum=spectrum,
-            scaling=InputScaling(arrays["shift"], arrays["scale"], description["n_extra"], scores),
+            scaling=InputScaling(
+                arrays["shift"], arrays["scale"], description["n_extra"], scores, description["spread"]
+            ),
             ensemble=ensemble,
             smoothing=Smoothing(
                 description["neighbours"],
@@ -413,6 +429,7 @@ class FittedModel:
 def _ensemble(
     description: dict[str, Any],
     arrays: dict[str, np.ndarray],
+    placing: Nodes,
     spectrum: Spectrum,
     dropout: float,
     filters: Any,
@@ -421,18 +438,26 @@ def _ensemble(
     members, nodes, classes = description["members"], description["nodes"], len(description["classes"])
     seen = wider = len(arrays["shift"])  # columns that trees see
     lattice = None
+    if isinstance(placing, TableNodes):
+        seen = len(placing.columns(description["n_extra"]).number)
     if "cell" in nodes:
         lattice = Lattice(nodes["cell"], nodes["levels"])
         seen = len(lattice.names) + description["n_extra"]
         wider = seen + context_width(lattice.levels) * classes
-    columns = dict.fromkeys((TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}
+    columns = dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}
     found = {
         name: Forests.from_state(arrays, width, members=members, name=name) for name, width in columns.items()
     }
     forests = {name: trees for name, trees in found.items() if trees is not None}
+    others: dict[str, Expert | None] = {
+        name: ByValues.from_state(arrays, kind, members=members, name=name)
+        for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items()
+    }
+    others[DIFFUSION] = Diffusion.from_state(arrays)
+    of_a_table = {name: expert for name, expert in others.items() if expert is not None}
     networks = Networks.from_state(
         arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
-        log_proba=bool(forests),
+        log_proba=bool(forests or of_a_table),
     )  # fmt: skip
     first = None
     if "first" in arrays:
@@ -441,10 +466,7 @@ def _ensemble(
         weights = dict(zip(own, arrays["first"].tolist(), strict=True))
         cells = Averages.from_state(lattice.cell, arrays_after("first.", arrays), levels=lattice.levels)
         first = FirstLook(Ensemble(members, own, weights), lattice, cells)
-    experts: dict[str, Expert] = {NETWORK: networks, **forests}
-    walk = Walk.from_state(arrays)
-    if walk is not None:
-        experts[WALK] = walk
+    experts: dict[str, Expert] = {NETWORK: networks, **forests, **of_a_table}
     away = None
     if "away" in arrays:
         away = dict(zip(forests, arrays["away"].tolist(), strict=True))

@@ -30,6 +30,7 @@ class InputScaling:
     scale: np.ndarray  # (N₀,)
     n_extra: int
     normal_scores: NormalScores | None = None
+    spread: float = 1.0  # of inputs that were scaled by their own
 
     @classmethod
     def of(
@@ -69,7 +70,7 @@ class InputScaling:
                 f"X and features must be small enough to have a mean and a spread. Got {largest.max():g}; "
                 "use larger units."
             )
-        return cls(shift, scale, n_extra, ranks)
+        return cls(shift, scale, n_extra, ranks, SPREAD if scaling in ("ranks", "isotropic") else 1.0)
 
     def __call__(self, own: Any, extra: np.ndarray | None) -> Any:
         """The inputs of these rows: (m, N₀), sparse if their own features are."""
@@ -110,18 +111,23 @@ class InputScaling:
         values = own if extra is None else np.hstack([own, extra])
         return np.hstack([inputs[:, :-ranked], values[:, -ranked:]])
 
-    def extra_like_in_fit(self, features: Any, n: int) -> np.ndarray | None:
-        """The extra features of rows to predict."""
-        if features is None and self.n_extra:
-            raise DataError(
-                f"features must be given as in fit, with {self.n_extra} columns. Got None instead."
-            )
+    def extra_like_in_fit(
+        self, features: Any, n: int, *, numbers: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """The extra features of rows to predict, after the ``numbers`` of a table."""
+        wanted = self.n_extra - (0 if numbers is None else numbers.shape[1])
+        if features is None and wanted:
+            raise DataError(f"features must be given as in fit, with {wanted} columns. Got None instead.")
         extra = as_extra(features, n)
-        if extra is not None and extra.shape[1] != self.n_extra:
-            raise DataError(
-                f"features must have {self.n_extra} columns as in fit. Got {extra.shape[1]} instead."
-            )
-        return extra
+        if extra is not None and extra.shape[1] != wanted:
+            raise DataError(f"features must have {wanted} columns as in fit. Got {extra.shape[1]} instead.")
+        return joined(numbers, extra)
+
+
+def joined(numbers: np.ndarray | None, extra: np.ndarray | None) -> np.ndarray | None:
+    """The numbers of a table and what was given beside it, side by side."""
+    given = [part for part in (numbers, extra) if part is not None]
+    return np.hstack(given) if given else None
 
 
 def as_extra(features: Any, n: int, *, group: Group = ALONE) -> np.ndarray | None:

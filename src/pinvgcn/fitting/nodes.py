@@ -17,11 +17,13 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
+from pinvgcn.experts import TableColumns
 from pinvgcn.features.cell_size import cell_of
 from pinvgcn.features.exchange import pyramid_of_all
 from pinvgcn.features.geometry import lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
+from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
@@ -250,12 +252,24 @@ def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:
 
 
 class TableNodes(Nodes):
-    """Rows joined by the values that they share; their features are these values, one-hot."""
+    """Rows joined by the values that they share; their features are these values, one-hot.
+
+    Numbers have a value for each bin, and may be seen as numbers too.
+    """
 
     kind = "categorical"
+    numbers: np.ndarray | None = None  # (n, q) of the training rows, where they are seen as such
 
     def __init__(
-        self, X: Any, *, bins: int, binning: str, missing: str, min_size: int, group: Group = ALONE
+        self,
+        X: Any,
+        *,
+        bins: int,
+        binning: str,
+        missing: str,
+        min_size: int,
+        numbers: bool = False,
+        group: Group = ALONE,
     ) -> None:
         graph = Hypergraph.from_table(
             X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
@@ -264,6 +278,37 @@ class TableNodes(Nodes):
         self.graph = graph
         self.encoder: TableEncoder = graph.encoder
         self.features = graph.incidence
+        self.with_numbers = numbers and len(self.encoder.number_columns) > 0
+        self.numbers = self.numbers_of(X)
+
+    def numbers_of(self, X: Any) -> np.ndarray | None:
+        """The numbers of any rows, (m, q), if they are seen as such."""
+        return self.encoder.numbers(X) if self.with_numbers else None
+
+    def columns(self, n_extra: int) -> TableColumns:
+        """What ``values`` are: of a column of numbers the number, not its bins."""
+        encoder = self.encoder
+        others = n_extra - len(encoder.number_columns) * self.with_numbers
+        first = len(encoder.columns)
+        numbers = encoder.number_columns[: None if self.with_numbers else 0]
+        known = np.concatenate([encoder.edge_columns[self._kept], numbers, first + np.arange(others)])
+        return TableColumns(known.astype(np.int64), np.arange(len(known)) >= self._kept.sum())
+
+    @property
+    def _kept(self) -> np.ndarray:
+        """Which hyperedges experts other than networks see: (|E|,)."""
+        edges = self.encoder.edge_columns
+        if not self.with_numbers:
+            return np.ones(len(edges), dtype=bool)
+        kept: np.ndarray = ~np.isin(edges, self.encoder.number_columns)
+        return kept
+
+    def values(self, inputs: sp.csr_array, scaling: InputScaling) -> sp.csr_array:
+        """What experts other than networks see of rows with these inputs (m, N₀): 0 or 1 for each value of a
+        category, and numbers of spread 1: (m, v)."""
+        seen = np.append(self._kept, np.ones(scaling.n_extra, dtype=bool))
+        unit = np.append(np.ones(self._kept.sum()), np.full(scaling.n_extra, 1 / scaling.spread))
+        return sp.csr_array(inputs[:, np.flatnonzero(seen)] * unit)
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         H, unseen = self.encoder.transform(X)
@@ -281,7 +326,7 @@ class TableNodes(Nodes):
         return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)
 
     def state(self) -> dict[str, Any]:
-        return {"encoder": self.encoder.to_dict()}
+        return {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers}
 
 
 class GraphNodes(Nodes):
@@ -344,6 +389,7 @@ def nodes_of(
     binning: str,
     missing: str,
     min_size: int,
+    numbers: bool = False,
     shapes: Any = None,
     group: Group = ALONE,
 ) -> Nodes:
@@ -358,7 +404,9 @@ def nodes_of(
     if isinstance(graph, str) and graph == "gaussian":
         return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes, group=group)
     if isinstance(graph, str) and graph == "categorical":
-        return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size, group=group)
+        return TableNodes(
+            X, bins=bins, binning=binning, missing=missing, min_size=min_size, numbers=numbers, group=group
+        )
     raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
 
 
@@ -376,6 +424,7 @@ def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndar
     elif kind == TableNodes.kind:
         table = TableNodes.__new__(TableNodes)
         table.encoder = TableEncoder.from_dict(state["encoder"])
+        table.with_numbers = state["numbers"]
         nodes = table
     else:
         nodes = GraphNodes.__new__(GraphNodes)

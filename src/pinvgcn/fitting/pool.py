@@ -8,21 +8,24 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from pinvgcn.experts import Seen
 
-# names of experts: of a scan, trees that see fine shapes or wide ones, and trees that see what both of these
-# say of the surroundings of a point
-NETWORK, TREES, WALK, FINE_TREES, WIDE_TREES = "network", "trees", "walk", "fine_trees", "wide_trees"
-CONTEXT_TREES = "context_trees"
+# names of experts
+NETWORK, TREES, FOREST, LINEAR, KERNEL, DIFFUSION = (
+    "network", "trees", "forest", "linear", "kernel", "diffusion",
+)  # fmt: skip
+OF_TABLES = (NETWORK, FOREST, TREES, LINEAR, KERNEL, DIFFUSION)
+# of a scan, trees that see fine shapes or wide ones, and trees that see what both of these say of the
+# surroundings of a point
+FINE_TREES, WIDE_TREES, CONTEXT_TREES = "fine_trees", "wide_trees", "context_trees"
 PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that know a point by its shape alone
-HOTTEST = 10.0  # a temperature beyond this would say that nothing was learned
-# exponents of experts' probabilities beside trees, found on Oakland 1; labels may change them.
-# A walk counts as a network does, and so does any other expert.
-USUAL = {
-    NETWORK: 0.25, TREES: 1.25, WALK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25,
-}  # fmt: skip
+# of a table: how far log-likelihoods at held-out labels decide; with 1 it would be Bayes' rule
+DECIDES = 0.25
+COLDEST, HOTTEST = 1 / 3, 10.0  # temperatures; a higher one would say that nothing was learned
+# exponents of the experts of a scan, found on Oakland 1; labels may change them
+USUAL = {NETWORK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25}
 # where trees look twice: what surrounds a point says much of what its place would
 TWICE = {**USUAL, NETWORK: 0.1}
 # where whole places are held out: what is close to a point says more than its place and its surroundings
@@ -110,53 +113,68 @@ class Ensemble:
 
     @property
     def alone(self) -> float:
-        """The factor of s_j where member j is asked alone, which should be less sure than all of them:
-        T^(−1/2) once more, or 1/1.4."""
-        return 1 / SURER if _with_trees(self.experts) else float(self.exponents.sum())
-
-
-def _with_trees(names: Iterable[str]) -> bool:
-    return any(name in (TREES, *PLACE_FREE, CONTEXT_TREES) for name in names)
+        """The factor of s_j where member j of a scan is asked alone, which should be less sure than all of
+        them: 1/1.4."""
+        return 1.0 if self.away is None else 1 / SURER
 
 
 def weights_of(
     names: Sequence[str],
     unseen: Sequence[tuple[np.ndarray, np.ndarray]] = (),
     *,
-    usual: Mapping[str, float] = USUAL,
+    usual: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """w of an ``Ensemble`` of these experts, by name.
 
     ``unseen`` are pairs of a member's opinions (experts, m, classes) at labels that were held out of its
     training, and their class codes (m,).
 
-    Without trees all experts have the same weight, of sum T^(−1/2), where T ≥ 1 maximises
-    Σ log softmax(s_i/T)_{y_i} over these labels i: half of the correction, on the scale of log T, since the
-    mean of several members is already less sure where they differ. With trees w = 1.4 e^v, where v maximises
-    Σ log softmax(Σ_o e^(v_o) s_oi)_{y_i} − 10 |v − log u|² with the ``usual`` weights u
+    With ``usual`` weights u, those of a scan, w = 1.4 e^v, where v maximises
+    Σ log softmax(Σ_o e^(v_o) o_i)_{y_i} − 10 |v − log u|² over these labels i. Without, each expert has a
+    temperature T_o, which maximises L_o = Σ log softmax(o_i/T_o)_{y_i} less (log T_o)², and so has their sum:
+    w_o = softmax(L/4)_o/(T T_o), so that an expert that does badly counts for nothing
     (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
     """
-    given = np.array([usual.get(name, usual[NETWORK]) for name in names])
-    return dict(zip(names, _weights(given, _with_trees(names), unseen).tolist(), strict=True))
-
-
-def _weights(given: np.ndarray, trees: bool, unseen: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    usual: np.ndarray = given if trees else np.full(len(given), 1 / len(given))
+    known = [np.full(len(names), 1 / len(names)) if usual is None else np.array([usual[n] for n in names])]
     scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
-    if not unseen or not np.isfinite(scores).all():  # nothing to learn from; or their sum will be refused
-        return usual
-    codes = np.concatenate([codes for _, codes in unseen])
+    if unseen and np.isfinite(scores).all():  # else there is nothing to learn from, or their sum is refused
+        codes = np.concatenate([codes for _, codes in unseen])
+        known.append(_by_likelihood(scores, codes) if usual is None else _near(known[0], scores, codes))
+    return dict(zip(names, known[-1].tolist(), strict=True))
 
-    def loss(weights: np.ndarray) -> float:
-        logs = log_softmax(np.tensordot(weights, scores, axes=1), axis=1)
-        return -float(logs[np.arange(len(codes)), codes].sum())
 
-    if not trees:
-        lowest = -np.log(HOTTEST)
-        found = minimize_scalar(lambda v: loss(np.exp(v) * usual), bounds=(lowest, 0.0), method="bounded")
-        halved: np.ndarray = np.exp(found.x / 2) * usual
-        return halved
+def _loss(scores: np.ndarray, codes: np.ndarray) -> float:
+    """− Σ log softmax(s_i)_{y_i}"""
+    return -float(log_softmax(scores, axis=1)[np.arange(len(codes)), codes].sum())
+
+
+def _by_likelihood(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """From opinions (experts, m, classes) at held-out labels: (experts,)."""
+    cooler = np.array([_inverse_temperature(own, codes) for own in scores])
+    logs = log_softmax(cooler[:, None, None] * scores, axis=2)
+    weights = softmax([-DECIDES * _loss(own, codes) for own in logs])
+    joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes)
+    exponents: np.ndarray = joint * cooler * weights
+    return exponents
+
+
+def _inverse_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
+    """1/T of scores (m, classes)."""
+    bounds = (-np.log(HOTTEST), -np.log(COLDEST))
+    found = minimize_scalar(
+        lambda v: _loss(np.exp(v) * scores, codes) + v**2, bounds=bounds, method="bounded"
+    )
+    return float(np.exp(found.x))
+
+
+def _near(usual: np.ndarray, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Not far from the ``usual`` weights (experts,)."""
     center = np.log(usual)
-    best = minimize(lambda v: loss(np.exp(v)) + DOUBT * ((v - center) ** 2).sum(), center).x
-    weights: np.ndarray = SURER * np.exp(best)
+
+    def loss(v: np.ndarray) -> float:
+        return _loss(np.tensordot(np.exp(v), scores, axes=1), codes) + DOUBT * float(
+            ((v - center) ** 2).sum()
+        )
+
+    weights: np.ndarray = SURER * np.exp(minimize(loss, center).x)
     return weights

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from pinvgcn.experts import Seen, Steps, TrainingNodes
-from pinvgcn.fitting.inputs import InputScaling, as_extra
+from pinvgcn.experts import NeighbourGraph, Seen, TrainingNodes
+from pinvgcn.fitting.inputs import InputScaling, as_extra, joined
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import CloudNodes, Nodes
+from pinvgcn.fitting.nodes import CloudNodes, Nodes, TableNodes
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
@@ -34,10 +34,10 @@ class Prepared:
     scaling: InputScaling
     distinct: Distinct | None  # None where every node is computed
     inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes
-    extra: np.ndarray | None  # (n, …) what was handed in beside the nodes' own features
+    extra: np.ndarray | None  # (n, …) numbers of a table, and what was handed in beside the nodes' features
     basis: Basis  # (m, k + r)
     problem: Problem
-    steps: Steps | None  # of walks between rows of a table
+    neighbour_graph: NeighbourGraph | None  # of the rows of a table
     seconds: dict[str, float]
 
     @classmethod
@@ -46,6 +46,8 @@ class Prepared:
         graph = nodes.graph
         assert graph is not None
         extra = as_extra(features, graph.n_nodes, group=graph.group)
+        if isinstance(nodes, TableNodes):
+            extra = joined(nodes.numbers, extra)
         started = time.perf_counter()
         own = nodes.for_networks(nodes.features)
         scale = InputScaling.of(
@@ -57,12 +59,13 @@ class Prepared:
         accuracy = {} if settings.tolerance is None else {"tolerance": settings.tolerance}
         spectrum = graph.spectrum(settings.rank, solver=settings.solver, **accuracy)
         spectrum_done = time.perf_counter()
-        distinct = None
+        distinct, keys = None, np.empty(0)
         if isinstance(graph, Hypergraph):
             H = graph.incidence
             distinct = graph.distinct if inputs is H else distinct_rows(sp.hstack([H, inputs]))
             inputs = inputs[distinct.first]
             basis = Basis.of(spectrum, H, nodes=distinct.first, group=graph.group)
+            keys = _keys(nodes, extra)[distinct.first]
         else:
             basis = Basis.of(spectrum)
         problem = Problem.of(
@@ -71,25 +74,27 @@ class Prepared:
             FilterBasis.of(spectrum, settings.network.filters),
             like=torch.empty(0, device=settings.network.device),
             weights=None if distinct is None else distinct.counts,
-            ids=_numbers(graph) if distinct is None else _keys(nodes, extra)[distinct.first],
+            ids=_numbers(graph) if distinct is None else keys.view(np.int64),
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
             group=graph.group,
         )
-        steps = None
-        if settings.like_rows is not None:
-            assert isinstance(graph, Hypergraph)
-            if graph.group.sum(len(graph.distinct.first)) > 1:  # equal rows lead nowhere
-                steps = Steps.of(graph, settings.like_rows)
+        joins = None
+        if settings.joined_rows is not None:
+            assert isinstance(nodes, TableNodes)
+            assert distinct is not None
+            joins = NeighbourGraph.of(
+                nodes.values(inputs, scale), distinct.counts, keys, settings.joined_rows, group=graph.group
+            )
         stages = {
             "graph": seconds + graph_done - started,
             "spectrum": spectrum_done - graph_done,
             "training": time.perf_counter() - spectrum_done,
         }
-        return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, steps, stages)
+        return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, joins, stages)
 
     def seen(self, *, values: bool) -> Seen:
-        """What experts see of the distinct nodes: with ``values``, also what trees see."""
-        return Seen(self.inputs, self.basis, self.unranked() if values else None, self.near())
+        """What experts see of the distinct nodes: with ``values``, also what others than networks see."""
+        return Seen(self.inputs, self.basis, self.values() if values else None)
 
     def training_nodes(self, labels: RowLabels) -> TrainingNodes:
         """All nodes, each on the process rank that has it."""
@@ -100,21 +105,16 @@ class Prepared:
         nodes[here] = self.node_of(labels.rows[here] - graph.start)
         return TrainingNodes(self.problem, labels.rows, nodes)
 
-    def unranked(self) -> Any:
-        """What trees see of the distinct nodes: (m, v)."""
+    def values(self) -> Any:
+        """What experts other than networks see of the distinct nodes: (m, v)."""
+        if isinstance(self.nodes, TableNodes):
+            return self.nodes.values(self.inputs, self.scaling)
         own, extra = self.nodes.features, self.extra
         if isinstance(self.nodes, CloudNodes) and self.nodes.geometry:
             return self.nodes.without_place(own, extra)
         if self.distinct is not None:
             own, extra = own[self.distinct.first], None if extra is None else extra[self.distinct.first]
         return self.scaling.unranked(self.inputs, own, extra)
-
-    def near(self) -> Any:
-        """Where walks of the distinct nodes begin: (m, a); None where there are none."""
-        if self.steps is None:
-            return None
-        assert self.distinct is not None
-        return self.steps.nearest[self.steps.inverse[self.distinct.first]]
 
     def node_of(self, rows: np.ndarray) -> np.ndarray:
         """Which of the distinct nodes these rows of X are."""
@@ -137,7 +137,7 @@ def _keys(nodes: Nodes, extra: np.ndarray | None) -> np.ndarray:
     H, own = nodes.graph.incidence, nodes.features
     parts = [H, *([] if own is H else [own]), *([] if extra is None else [extra])]
     rows = H if len(parts) == 1 else sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
-    return row_hashes(rows).view(np.int64)
+    return row_hashes(rows)
 
 
 def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:

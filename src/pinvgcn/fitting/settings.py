@@ -17,6 +17,8 @@ from pinvgcn.features.cell_size import cell_size
 from pinvgcn.fitting.class_shares import check_priors
 from pinvgcn.fitting.inputs import SCALINGS
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, TableNodes, is_scan
+from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
+from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES
 from pinvgcn.graphs import Graph, TableEncoder
 from pinvgcn.group import Group
 from pinvgcn.nn import TrainingSettings
@@ -24,12 +26,12 @@ from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import hidden_widths
 
 MEMBERS = 5  # each learns from four fifths of the labels
-TREES = 40  # of each member: 100 are no better (docs/accuracy.md)
+TREES = {"scan": 40, "table": 60}  # of each member: 100 are no better (docs/accuracy.md)
 EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside trees and walks it needs fewer
 WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # the larger one makes networks of tables less sure
 SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
 NEIGHBOURS = 10  # points that an average counts for, beside the point itself
-LIKE_ROWS = 5  # a step of a walk goes to one of these
+JOINED_ROWS = 10  # nearest rows of a table that are joined to a row
 OWN = ("verbose", "device", "random_state")  # process ranks may have these differently
 
 
@@ -47,7 +49,8 @@ class ResolvedSettings:
     trees: int  # of each member
     neighbours: int | None  # k, over which probabilities at points are averaged
     averaging_cell: float | None  # the side of the finest cells of these averages
-    like_rows: int | None  # k, to which a walk between rows of a table goes
+    experts: tuple[str, ...]  # of a table; else the network, and trees if there are any
+    joined_rows: int | None  # k, the nearest rows of a table that a diffusion joins to a row
     priors: Any  # "estimated", a dict of class: share, or None
     verbose: bool | Callable[[int, int], None]
 
@@ -71,6 +74,7 @@ class FitSettings:
     binning: str
     missing: str
     min_size: int
+    numbers: bool
     scaling: str
     filters: Any
     hidden: Any
@@ -83,6 +87,7 @@ class FitSettings:
     held_out: float
     class_weight: Any
     members: int | str
+    experts: Any
     trees: int | str
     neighbours: int | str | None
     priors: Any
@@ -114,6 +119,9 @@ class FitSettings:
         check_fraction("dropout", self.dropout)
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
+        self._check_experts()
+        if not isinstance(self.numbers, bool | np.bool_):
+            raise ParameterError(f"numbers must be True or False. Got {self.numbers!r} instead.")
         for name in ("members", "trees", "neighbours"):
             value = getattr(self, name)
             if isinstance(value, str) and value != "auto":
@@ -121,6 +129,33 @@ class FitSettings:
                 raise ParameterError(f"{name} must be a whole number{none}. Got {value!r} instead.")
         as_device(self.device)
         self.training(0, table=isinstance(self.graph, str) and self.graph == "categorical")
+
+    def _check_experts(self) -> None:
+        if _is_auto(self.experts):
+            return
+        given = self._named()
+        if not set(given) <= set(OF_TABLES) or NETWORK not in given or len(set(given)) < len(given):
+            raise ParameterError(
+                f"experts must be 'auto' or some of {', '.join(OF_TABLES)}, each once, with network. "
+                f"Got {self.experts!r} instead."
+            )
+
+    def _named(self) -> tuple[str, ...]:
+        return (self.experts,) if isinstance(self.experts, str) else tuple(self.experts)
+
+    def _experts(self, table: bool) -> tuple[str, ...]:
+        """Of a table, those asked for but what ``trees`` and ``neighbours`` leave out."""
+        if not table:
+            if not _is_auto(self.experts) and self._named() != (NETWORK,):
+                raise ParameterError(
+                    "experts must be 'auto' or 'network' where X is no table, whose trees are set by trees. "
+                    f"Got {self.experts!r} instead."
+                )
+            return (NETWORK,)
+        asked = OF_TABLES if _is_auto(self.experts) else self._named()
+        without = {FOREST, RANDOMISED_TREES} if self.trees == 0 else set()
+        without |= {DIFFUSION} if self.neighbours is None else set()
+        return tuple(name for name in OF_TABLES if name in asked and name not in without)
 
     @property
     def by_labels(self) -> bool:
@@ -133,16 +168,25 @@ class FitSettings:
         return TrainingSettings(
             self.learning_rate,
             _weight_decay(self.weight_decay, WEIGHT_DECAY[kind]),
-            _count("epochs", self.epochs, EPOCHS["trees" if trees else kind], 1),
-            SAMPLE if _is_auto(self.nodes_per_epoch) and trees > 0 else self.nodes_per_epoch,
+            _count("epochs", self.epochs, EPOCHS["trees" if trees and not table else kind], 1),
+            SAMPLE if _is_auto(self.nodes_per_epoch) and trees and not table else self.nodes_per_epoch,
             self.patience,
         )
+
+    def _priors(self, scan: bool, pool: bool) -> Any:
+        if not _is_auto(self.priors):
+            return self.priors
+        return "estimated" if scan or pool else None
 
     def resolved(self, nodes: Nodes) -> ResolvedSettings:
         """With every "auto" replaced by what it means for these nodes."""
         scan, table = is_scan(nodes), isinstance(nodes, TableNodes)
         members = _count("members", self.members, MEMBERS if scan or table else 1, 1)
-        trees = _count("trees", self.trees, TREES if scan else 0, 0)
+        experts = self._experts(table)
+        usual = TREES["scan"] if scan else TREES["table"] if table else 0
+        trees = _count("trees", self.trees, usual, 0)
+        if not _is_auto(self.experts) and not {FOREST, RANDOMISED_TREES} & set(experts):
+            trees = 0
         k = averaged_neighbours(self.neighbours, nodes)
         return ResolvedSettings(
             scaling=self.scaling,
@@ -161,8 +205,9 @@ class FitSettings:
             trees=trees,
             neighbours=k,
             averaging_cell=averaging_cell(self.neighbours, k, nodes),
-            like_rows=_like_rows(self.neighbours, nodes),
-            priors=("estimated" if scan else None) if _is_auto(self.priors) else self.priors,
+            experts=experts,
+            joined_rows=_joined_rows(self.neighbours) if DIFFUSION in experts else None,
+            priors=self._priors(scan, len(experts) > 1),
             verbose=self.verbose,
         )
 
@@ -187,7 +232,7 @@ def averaged_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
         raise ParameterError(
             f"neighbours must be 'auto' or None for points of more than three coordinates. Got {k} instead."
         )
-    return k if isinstance(nodes, CloudNodes) else None  # of a table: see ``_like_rows``
+    return k if isinstance(nodes, CloudNodes) else None  # of a table: see ``_joined_rows``
 
 
 def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None:
@@ -203,11 +248,9 @@ def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None
     return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
 
 
-def _like_rows(neighbours: Any, nodes: Nodes) -> int | None:
-    """k of ``Steps``; None where nothing walks: the nodes are not a table's."""
-    if neighbours is None or not isinstance(nodes, TableNodes):
-        return None
-    return LIKE_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)
+def _joined_rows(neighbours: Any) -> int:
+    """k of ``NeighbourGraph``."""
+    return JOINED_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)
 
 
 def _is_auto(value: Any) -> bool:

@@ -21,6 +21,7 @@ THIN = 1.5  # cells, from which on points are too far apart for that
 SAFE = 0.5  # the power of class shares where labels do not lie as the points do
 LABELS = 1_000  # of each class, from which on their shares in another scan are left alone
 SCAN = 2_000  # points, from which on they tell the shares of classes
+CAUTION = 10.0  # labels of each class, up to which those of a table count more than its rows
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ class Smoothing:
                 known = np.bincount(here.codes, minlength=P.shape[1]) - P[here.rows].sum(axis=0)
                 factors = stepped_factors(group.sum(P.sum(axis=0) + known), trained, SAFE)
             else:
-                factors = estimated_shares(P, trained, here.rows, here.codes, group=group) / trained
+                caution = 0.0 if isinstance(nodes, CloudNodes) else CAUTION * len(trained) / len(labels.rows)
+                shares = estimated_shares(P, trained, here.rows, here.codes, caution=caution, group=group)
+                factors = shares / trained
             few = np.bincount(labels.codes).min() < LABELS
             thin = cell is not None and cell >= THIN
             power = SAFE if away and few and not thin else 0.0

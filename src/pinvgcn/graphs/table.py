@@ -88,6 +88,17 @@ class TableEncoder:
             if size >= self.min_size
         )
 
+    @property
+    def edge_columns(self) -> np.ndarray:
+        """The place of the column that each hyperedge is a value of: (|E|,)."""
+        kept = [sum(size >= self.min_size for size in column.sizes) for column in self._fitted()]
+        return np.repeat(np.arange(len(kept)), kept)
+
+    @property
+    def number_columns(self) -> np.ndarray:
+        """The places of the columns of numbers: (q,)."""
+        return np.flatnonzero([isinstance(column.rule, Bins) for column in self._fitted()])
+
     def fit_transform(self, table: Any, group: Group = ALONE) -> sp.csr_matrix:
         """H (n, |E|) of the training rows, whose values become the hyperedges.
 
@@ -124,7 +135,37 @@ class TableEncoder:
         that no training row had, or a number outside every non-empty bin, is unseen and belongs to no
         hyperedge.
         """
-        frame, named = as_frame(table)
+        frame, learned = self._as_in_training(table), self._fitted()
+        places = []
+        for column in learned:
+            codes, values = distinct(frame[column.name])
+            _check_types(column, values)
+            places.append(self._place(column.rule, codes, values))
+        return self._incidence(places)
+
+    def numbers(self, table: Any) -> np.ndarray:
+        """The columns of numbers as they are: (n, q).
+
+        A missing cell has the edge in the middle of the bins: the median, if bins hold equally many rows.
+        Numbers beyond those of training are moved to the nearest of them.
+        """
+        frame = self._as_in_training(table, least=0)  # a process may have no row
+        numbers = np.empty((len(frame), len(self.number_columns)))
+        for place, number in enumerate(self.number_columns):
+            column = self._learned[number]
+            assert isinstance(column.rule, Bins)
+            edges = column.rule.edges
+            codes, values = distinct(frame[column.name])
+            _check_types(column, values)
+            known = np.append(
+                values.astype(np.float64), edges[len(edges) // 2]
+            )  # code -1, missing, is the last
+            numbers[:, place] = np.clip(known, edges[0], edges[-1])[codes]
+        return numbers
+
+    def _as_in_training(self, table: Any, *, least: int = 1) -> pd.DataFrame:
+        """A table with the columns that were learned."""
+        frame, named = as_frame(table, least=least)
         learned = self._fitted()
         if not named and frame.shape[1] == len(learned):
             frame.columns = pd.Index(self.columns)
@@ -139,12 +180,7 @@ class TableEncoder:
                 f"The table must have every column of the training rows. Missing: {listed(absent)}. "
                 f"Got {listed(frame.columns)} instead."
             )
-        places = []
-        for column in learned:
-            codes, values = distinct(frame[column.name])
-            _check_types(column, values)
-            places.append(self._place(column.rule, codes, values))
-        return self._incidence(places)
+        return frame
 
     def to_dict(self) -> dict[str, Any]:
         """All that was learned, in types that JSON keeps exactly."""

@@ -1,0 +1,80 @@
+"""Logistic regression with a Gaussian kernel, on the columns of a table as far as they tell classes apart.
+
+Use: where it is combinations of values that count. Rows are compared with labelled ones alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import log_softmax
+
+from pinvgcn.experts.labelled import LabelledRows
+from pinvgcn.experts.linear import regression
+from pinvgcn.experts.table_rows import TableColumns
+from pinvgcn.parallel import for_all, ranges
+
+STRENGTH = 3.0  # C of the regression
+WIDTH = 2.0  # γ times the mean squared distance of labelled rows
+LANDMARKS = 1_024  # labelled rows that others are compared with
+SMALL = 1e-8  # eigenvalues of the kernel below this are rounding
+CHUNK = 4_096  # rows at a time
+
+
+@dataclass(frozen=True)
+class KernelMachine:
+    """log softmax(k(x) A + b), k_l(x) = exp(−Σ_j ω_j² (x_j − x_lj)²) for landmarks l: labelled rows.
+
+    γ is part of ω.
+    """
+
+    landmarks: np.ndarray  # (l, v), times ω
+    scale: np.ndarray  # ω (v,)
+    coefficients: np.ndarray  # A (l, classes)
+    offsets: np.ndarray  # b (classes,)
+
+    @classmethod
+    def fitted(
+        cls, X: np.ndarray, labels: LabelledRows, columns: TableColumns, *, seed: int
+    ) -> KernelMachine:
+        """From rows X (m, v) with these labels; of many, 1,024 drawn ones are landmarks (Nyström)."""
+        scale = columns.relevance(X, labels.codes, len(labels.classes))
+        chosen = np.arange(len(X))
+        if len(X) > LANDMARKS:
+            chosen = np.sort(np.random.default_rng(seed).choice(len(X), LANDMARKS, replace=False))
+        L = X[chosen] * scale
+        spread = float(_squared(L, L).mean())
+        scale = scale * np.sqrt(WIDTH / spread if spread > 0 else 1.0)
+        plain = cls(X[chosen] * scale, scale, np.zeros((len(chosen), 0)), np.zeros(0))
+        values, U = np.linalg.eigh(plain.kernel(X[chosen]))
+        kept = values > SMALL * values[-1]
+        back = U[:, kept] / np.sqrt(values[kept])  # from the kernel to coordinates whose products it is
+        slopes, offsets = regression(plain.kernel(X) @ back, labels, STRENGTH)
+        return cls(plain.landmarks, scale, back @ slopes, offsets)
+
+    def kernel(self, X: Any) -> np.ndarray:
+        """k(x) of a few rows (m, v), dense or sparse: (m, l)."""
+        rows = (X.toarray() if sp.issparse(X) else np.asarray(X)) * self.scale
+        K: np.ndarray = np.exp(-_squared(rows, self.landmarks))
+        return K
+
+    def log_proba(self, X: Any) -> np.ndarray:
+        """log p of any rows: (m, classes)."""
+        scores = np.empty((X.shape[0], len(self.offsets)))
+
+        def evaluate(rows: slice) -> None:
+            scores[rows] = self.kernel(X[rows]) @ self.coefficients + self.offsets
+
+        for_all(evaluate, ranges(X.shape[0], CHUNK))
+        logs: np.ndarray = log_softmax(scores, axis=1)
+        return logs
+
+
+def _squared(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Squared distances: (a, b)."""
+    found = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
+    result: np.ndarray = np.maximum(found, 0)
+    return result
