@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,14 @@ class Forest:
             roots.astype(np.int32), feature.astype(np.int32), _rounded_down(threshold),
             other.astype(np.int32), shares,
         )  # fmt: skip
+
+    def moved(self, move: Callable[[int, np.ndarray], np.ndarray]) -> Forest:
+        """For rows whose columns c have become move(c, x), a rising function of what they were."""
+        threshold = self.threshold.astype(np.float64)
+        for column in np.unique(self.feature[self.feature != LEAF]):
+            here = self.feature == column
+            threshold[here] = move(int(column), threshold[here])
+        return replace(self, threshold=_rounded_down(threshold))
 
     def log_proba(self, X: Any) -> np.ndarray:
         """log p of any rows (m, N₀): (m, classes)."""

@@ -49,6 +49,16 @@ class NormalScores:
         for_all(lambda rows: self.write(columns[rows], 0.0, 1.0, result[rows]), ranges(len(columns), CHUNK))
         return result
 
+    def of_values(self, column: int, values: np.ndarray) -> np.ndarray:
+        """The scores of values of one column: (m,)."""
+        found: np.ndarray = np.interp(values, self.knots[:, column], self.scores[:, column])
+        return found
+
+    def values_of(self, column: int, scores: np.ndarray) -> np.ndarray:
+        """The values with these scores: (m,)."""
+        found: np.ndarray = np.interp(scores, self.scores[:, column], self.knots[:, column])
+        return found
+
     def write(
         self, columns: np.ndarray, shift: np.ndarray | float, scale: np.ndarray | float, out: np.ndarray
     ) -> None:

@@ -12,6 +12,7 @@ from pinvgcn.group import ALONE, Group
 
 ROUNDS = 200
 STILL = 1e-6  # shares that move less have arrived
+ENOUGH, ALIKE = 10, 1.25  # labels of a class, and how many more another one may have
 
 
 def estimated_shares(
@@ -48,6 +49,16 @@ def estimated_shares(
         if arrived:
             break
     return shares
+
+
+def picked_by_class(codes: np.ndarray) -> bool:
+    """Whether labels look as if they were picked class by class, so that their shares say nothing: ten of
+    each or more, and of the largest class at most a quarter more than of the smallest.
+
+    Labels that were drawn from all rows tell the shares of classes better than a model does.
+    """
+    counts = np.bincount(codes)
+    return bool(counts.min() >= ENOUGH and counts.max() <= ALIKE * counts.min())
 
 
 def stepped_factors(total: np.ndarray, trained: np.ndarray, power: float) -> np.ndarray:

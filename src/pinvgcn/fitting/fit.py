@@ -287,12 +287,24 @@ def _of_a_table(
 ) -> dict[str, Any]:
     """The models of one member, from the labels at ``places`` of what is seen of all labels: ``values``."""
     assert isinstance(prepared.nodes, TableNodes)
-    columns = prepared.nodes.columns(prepared.scaling.n_extra)
-    X = values[places].toarray() if settings.experts != (NETWORK,) else np.empty((0, 0))
-    rows = np.arange(len(places))
+    if settings.experts == (NETWORK,):
+        return {}
+    scaling = prepared.scaling
+    columns = prepared.nodes.columns(scaling.n_extra)
+    X = values[places].toarray()
+    first = X.shape[1] - scaling.n_extra  # number
+
+    def grown(**kind: Any) -> Forest:
+        """On numbers as they are: halfway between two of them is elsewhere among their normal scores."""
+        raw = X.copy()
+        for number in range(scaling.n_extra):
+            raw[:, first + number] = scaling.raw(number, X[:, first + number])
+        forest = Forest.grown(raw, learned, np.arange(len(raw)), count=trees, seed=seed, **kind)
+        return forest.moved(lambda c, t: t if c < first else scaling.of_raw(c - first, t))
+
     made: dict[str, Callable[[], Any]] = {
-        FOREST: lambda: Forest.grown(X, learned, rows, count=trees, seed=seed, drawn=True),
-        TREES: lambda: Forest.grown(X, learned, rows, count=trees, seed=seed),
+        FOREST: lambda: grown(drawn=True),
+        TREES: grown,
         LINEAR: lambda: Linear.fitted(X, learned, columns),
         KERNEL: lambda: KernelMachine.fitted(X, learned, columns, seed=seed),
     }

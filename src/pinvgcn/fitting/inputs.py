@@ -101,6 +101,20 @@ class InputScaling:
         for_all(work, ranges(len(columns), CHUNK))
         return result
 
+    def raw(self, extra: int, inputs: np.ndarray) -> np.ndarray:
+        """The values of extra feature number ``extra`` from its inputs of spread 1: (m,)."""
+        place = len(self.shift) - self.n_extra + extra
+        found: np.ndarray = inputs * self.spread * self.scale[place] + self.shift[place]
+        return found if self.normal_scores is None else self.normal_scores.values_of(extra, found)
+
+    def of_raw(self, extra: int, values: np.ndarray) -> np.ndarray:
+        """The other way."""
+        place = len(self.shift) - self.n_extra + extra
+        if self.normal_scores is not None:
+            values = self.normal_scores.of_values(extra, values)
+        found: np.ndarray = (values - self.shift[place]) / self.scale[place] / self.spread
+        return found
+
     def unranked(self, inputs: Any, own: Any, extra: np.ndarray | None) -> Any:
         """These ``inputs`` with the values of features that were ranked: for whom only thresholds count."""
         if self.normal_scores is None:

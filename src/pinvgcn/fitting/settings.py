@@ -51,7 +51,7 @@ class ResolvedSettings:
     averaging_cell: float | None  # the side of the finest cells of these averages
     experts: tuple[str, ...]  # of a table; else the network, and trees if there are any
     joined_rows: int | None  # k, the nearest rows of a table that a diffusion joins to a row
-    priors: Any  # "estimated", a dict of class: share, or None
+    priors: Any  # "estimated", "safely" where that is safe, a dict of class: share, or None
     verbose: bool | Callable[[int, int], None]
 
 
@@ -176,7 +176,7 @@ class FitSettings:
     def _priors(self, scan: bool, pool: bool) -> Any:
         if not _is_auto(self.priors):
             return self.priors
-        return "estimated" if scan or pool else None
+        return "estimated" if scan else "safely" if pool else None
 
     def resolved(self, nodes: Nodes) -> ResolvedSettings:
         """With every "auto" replaced by what it means for these nodes."""

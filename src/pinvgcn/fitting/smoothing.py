@@ -11,7 +11,13 @@ from scipy.special import softmax
 
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.exchange import averages_of_all
-from pinvgcn.fitting.class_shares import corrected, estimated_shares, known_shares, stepped_factors
+from pinvgcn.fitting.class_shares import (
+    corrected,
+    estimated_shares,
+    known_shares,
+    picked_by_class,
+    stepped_factors,
+)
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.group import together
@@ -68,6 +74,8 @@ class Smoothing:
         away_rounds = (1 if context else GROUPED_ROUNDS) if cell is not None and cell < THIN else 0
         smoothing = cls(neighbours, cell, None, None, rounds, away_rounds if away else 1)
         trained = labels.shares
+        if priors == "safely" and not picked_by_class(labels.codes):
+            priors = None
         if isinstance(priors, str):
             assert nodes.graph is not None
             here, group = labels.within(nodes.graph.start, len(P)), nodes.graph.group
