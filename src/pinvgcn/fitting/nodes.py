@@ -22,6 +22,7 @@ from pinvgcn.features.exchange import pyramid_of_all
 from pinvgcn.features.geometry import lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
+from pinvgcn.fitting.plain_rows import PlainRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
@@ -29,6 +30,7 @@ from pinvgcn.pool import in_pool
 from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
+BACKGROUND = 50  # rows of a table that its model keeps
 SCAN = 2_000  # points in space, from which on what surrounds a point is local
 OTHER_UNIT = 8  # times closer or wider: of cells, which are powers of two, so that ten times is always said
 ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not below itself
@@ -253,6 +255,7 @@ class TableNodes(Nodes):
     """Rows joined by the values that they share; their features are these values, one-hot."""
 
     kind = "categorical"
+    background: PlainRows | None  # some rows of training, with which others are compared
 
     def __init__(
         self, X: Any, *, bins: int, binning: str, missing: str, min_size: int, group: Group = ALONE
@@ -264,6 +267,8 @@ class TableNodes(Nodes):
         self.graph = graph
         self.encoder: TableEncoder = graph.encoder
         self.features = graph.incidence
+        drawn = np.random.default_rng(0).choice(graph.n_total, min(BACKGROUND, graph.n_total), replace=False)
+        self.background = PlainRows.of_all(X, np.sort(drawn), group)
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         H, unseen = self.encoder.transform(X)
@@ -281,7 +286,8 @@ class TableNodes(Nodes):
         return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)
 
     def state(self) -> dict[str, Any]:
-        return {"encoder": self.encoder.to_dict()}
+        kept = None if self.background is None else self.background.to_dict()
+        return {"encoder": self.encoder.to_dict(), "background": kept}
 
 
 class GraphNodes(Nodes):
@@ -376,6 +382,8 @@ def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndar
     elif kind == TableNodes.kind:
         table = TableNodes.__new__(TableNodes)
         table.encoder = TableEncoder.from_dict(state["encoder"])
+        kept = state.get("background")
+        table.background = None if kept is None else PlainRows.from_dict(kept)
         nodes = table
     else:
         nodes = GraphNodes.__new__(GraphNodes)
