@@ -462,7 +462,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             Columns that are permuted together, as those made of one date: the name of their source, and their
             names.
         permutations : int
-            Of each column. Tables with many columns get fewer, three at least, and fewer labels.
+            Of each column. Many columns or labels get fewer, two at least; wide tables also fewer labels.
         """
         check_is_fitted(self, "classes_")
         return column_importance(

@@ -18,7 +18,7 @@ from pinvgcn.fitting.plain_rows import PlainRows
 MOST_LABELS = 500
 FEW_LABELS = 50  # that wide tables get along with
 ROWS = 20_000  # that are asked, about
-FEWEST = 3  # permutations of wide tables
+FEWEST = 2  # permutations: labels differ more than these do
 WRONG = 0.05  # of the columns that are said to have an effect, the expected share of those without one
 TINY = 1e-300  # probabilities have a logarithm
 
@@ -29,7 +29,7 @@ class ColumnImportance:
 
     column: str
     log_likelihood: float  # lost by a label, in the mean over labels and permutations
-    error: float  # its standard error, by the differences between labels
+    error: float  # its standard error, by how labels differ, which is that of other labels as well
     spread: float  # its standard deviation over permutations
     accuracy: float  # the share of labels lost, in the mean over permutations
     accuracy_spread: float  # its standard deviation over permutations
@@ -76,7 +76,7 @@ def column_importance(
     Every held-out label is asked of the member that has not seen it, as it stands and with the cell of one
     column from another label's row. All that was made of the column moves with it. Whether a loss can be told
     from none is decided by Student's t over labels, such that of the columns with an effect 5 % are expected
-    to have none (Benjamini and Hochberg).
+    to have none (Benjamini and Hochberg; docs/maths.md, 9.9).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def column_importance(
         Columns of X that are permuted together, as those made of one date: the name of their source, and
         their names. By default each column is its own.
     permutations : int
-        Of each column. Tables with many columns get fewer, three at least, and fewer labels.
+        Of each column. Many columns or labels get fewer, two at least; wide tables also fewer labels.
     """
     check_count("permutations", permutations)
     nodes = table_nodes(fitted)
@@ -141,7 +141,7 @@ def column_importance(
         losses = np.append(lost_logs[here], 0.0)[place]  # (r, n)
         shares = np.append(lost_right[here], 0.0)[place].mean(axis=1)
         found.append((name, losses, shares))
-    return TableImportance(n, count, _judged(found))
+    return TableImportance(n, count, _judged(found, fitted.ensemble.members))
 
 
 def _pairs(cells: np.ndarray, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -157,13 +157,18 @@ def _pairs(cells: np.ndarray, orders: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return used // len(first), first[used % len(first)], place
 
 
-def _judged(found: list[tuple[str, np.ndarray, np.ndarray]]) -> tuple[ColumnImportance, ...]:
-    """The columns in order, from losses of log-likelihood (r, n) and of accuracy (r,)."""
+def _judged(found: list[tuple[str, np.ndarray, np.ndarray]], members: int) -> tuple[ColumnImportance, ...]:
+    """The columns in order, from losses of log-likelihood (r, n) and of accuracy (r,).
+
+    A label that is held out of one member has taught the others, so that labels err together: Nadeau and
+    Bengio's correction of the variance, for ``members`` folds.
+    """
     chances, columns = [], []
+    dependent = np.sqrt(1 + members / max(members - 1, 1))
     for name, losses, shares in found:
         r, n = losses.shape
         mean, each = float(losses.mean()), losses.mean(axis=0)
-        error = float(each.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+        error = float(dependent * each.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
         chances.append(float(student.sf(mean / error, n - 1)) if n > 1 and error > 0 else 1.0 - (mean > 0))
         ddof = 1 if r > 1 else 0
         columns.append(

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from pinvgcn.errors import ColumnError, ParameterError, UnseenValueWarning
-from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.errors import ColumnError, DataError, ParameterError, UnseenValueWarning
+from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
 from pinvgcn.fitting.nodes import TableNodes
 
-CELLS = 400_000  # of the rows that are placed at a time
+CELLS = 2_000_000  # of the rows that are placed at a time
 LEAST = 256  # rows at a time
 ROUNDING = 1e-10  # differences below this are none: the last digits depend on which rows are asked together
 Sources = Mapping[str, Sequence[str]]  # columns that stand or fall together, by the name of their source
@@ -65,16 +65,22 @@ def probabilities_at(fitted: FittedModel, frame: pd.DataFrame, *, members: bool 
     """Of the classes at any rows: (m, classes); with ``members`` those of each member alone:
     (m, members, classes). Of a row of which nothing is known they are the shares of the classes."""
     nodes = table_nodes(fitted)
-    known = known_rows(nodes, frame)
     blocks = fitted.ensemble.members if members else 1
     P = np.tile(fitted.priors, (len(frame), blocks, 1))
-    if known.any():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenValueWarning)  # that of the row itself was told before
-            rows = fitted.place(frame[known])
-        if members:
-            flat = fitted.smoothing.weighed(fitted.point_probabilities(rows, members=True))
-            P[known] = flat.reshape(len(flat), 1 + blocks, -1)[:, 1:]
-        else:
-            P[known, 0] = fitted.probabilities(rows)
+    known = np.ones(len(frame), dtype=bool)
+    rows: PlacedRows | None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenValueWarning)  # that of the row itself was told before
+        try:
+            rows = fitted.place(frame)
+        except DataError:  # hardly ever: to look for such rows first would take as long as to place all
+            known = known_rows(nodes, frame)
+            if known.all():
+                raise
+            rows = fitted.place(frame[known]) if known.any() else None
+    if rows is not None and members:
+        flat = fitted.smoothing.weighed(fitted.point_probabilities(rows, members=True))
+        P[known] = flat.reshape(len(flat), 1 + blocks, -1)[:, 1:]
+    elif rows is not None:
+        P[known, 0] = fitted.probabilities(rows)
     return P if members else P[:, 0]
