@@ -17,8 +17,11 @@ from pinvgcn.checks import as_sample_weight, read_labels
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.explanation import RowExplanation, explain_rows
 from pinvgcn.fitting.fit import labels_for, learn, nodes_for
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
+from pinvgcn.fitting.importance import TableImportance, column_importance
+from pinvgcn.fitting.mixed_rows import Sources
 from pinvgcn.fitting.model_file import BY_NODE, SavedModel, narrowed
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.prepared import Prepared
@@ -418,6 +421,59 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         P = self.fitted_.probabilities(rows)
         confidence = float(P.max(axis=1).mean())
         return self.fitted_.expected(P.mean(axis=0), confidence, elsewhere=rows.elsewhere)
+
+    def explain(
+        self, X: Any, *, background: Any = None, sources: Sources | None = None, random_state: int = 0
+    ) -> list[RowExplanation]:
+        """How much each value of a row of a table moved the answer there: one explanation for each row of X.
+
+        Each has the ``answer``, its ``probability`` and ``log_odds``, their ``base`` and ``values``, whose
+        ``moved`` are Shapley values of the log-odds: base + Σ moved = log_odds. They are exact with few
+        columns, and have a standard error (``error``) with more (docs/maths.md, 9.9).
+
+        Parameters
+        ----------
+        X : DataFrame, one row of it (a Series), or array
+            Rows with the columns of ``fit``. About 20,000 rows are asked to explain one.
+        background : DataFrame or array, optional
+            Rows to compare with; by default up to 50 rows of training, which the model keeps.
+        sources : dict, optional
+            Columns that count as one, as those made of one date: the name of their source, and their names.
+        """
+        check_is_fitted(self, "classes_")
+        return explain_rows(
+            self.fitted_,
+            X,
+            classes=self.classes_,
+            background=background,
+            sources=sources,
+            random_state=random_state,
+        )
+
+    def column_importance(
+        self, X: Any, *, sources: Sources | None = None, permutations: int = 10, random_state: int = 0
+    ) -> TableImportance:
+        """What each column of the fitted table X is worth to the model: what is lost at held-out labels when
+        its cells are permuted among them.
+
+        The ``columns`` of what it returns have the ``log_likelihood`` lost by a label, with its standard
+        ``error``, whether this is ``clear`` of none, and the ``accuracy`` lost (docs/maths.md, 9.9). The
+        model must be the one that was fitted, not one from a file, with ``members`` of 2 or more.
+
+        Parameters
+        ----------
+        X : DataFrame or array
+            The rows that the model was fitted to.
+        sources : dict, optional
+            Columns that are permuted together, as those made of one date: the name of their source, and their
+            names.
+        permutations : int
+            Of each column. Many columns or labels get fewer, two at least; wide tables also fewer labels.
+        """
+        check_is_fitted(self, "classes_")
+        return column_importance(
+            self.fitted_, X, sources=sources, permutations=permutations, random_state=random_state
+        )
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None, among: str = "auto"

@@ -11,3 +11,14 @@ def counted(count: int, noun: str) -> str:
 def verb(count: int, one: str, many: str) -> str:
     """``one`` or ``many``, as the count asks for."""
     return one if count == 1 else many
+
+
+def words(name: str) -> str:
+    """A name of the code for a reader: ``fine_trees`` as "fine trees"."""
+    return name.replace("_", " ")
+
+
+def decimal(number: float, places: int, *, plus: bool = False) -> str:
+    """With a true minus sign, and 0 without any sign; ``plus`` is written where it is asked for."""
+    text = f"{round(number, places) + 0.0:{'+' if plus else ''}.{places}f}"
+    return text.replace("-", "−") if float(text) else text.lstrip("+")

@@ -156,7 +156,7 @@ def test_the_report_stands_alone(done: Path) -> None:
     accuracy = f"{100 * result['held_out']['methods'][0]['accuracy']:.1f} %"
     for words in ("wine.csv", accuracy, "Barolo", "free text", "Random forest", "A map of the rows", "Seed"):
         assert words in page
-    assert page.count("<svg") == 4  # mistakes, map, filters, training
+    assert page.count("<svg") == 5  # mistakes, columns, map, filters, training
 
 
 def test_the_model_predicts_another_file(done: Path, tmp_path: Path) -> None:

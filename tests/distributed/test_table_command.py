@@ -28,6 +28,9 @@ def test_the_command(tmp_path):
     assert said(stderr) == []
     told = json.loads(stdout)  # one, by one rank
     assert (told["parts"], told["ranks"]) == (3, 2)
+    worth = told["column_importance"]
+    assert worth["labels"] == int(table["kind"].notna().sum())
+    assert {column["column"] for column in worth["columns"]} <= set(table.columns)
     copies = pd.concat([pd.read_parquet(out / f"p{number}.parquet") for number in range(3)])
     pd.testing.assert_frame_equal(copies[table.columns].reset_index(drop=True), table)
     assert (copies["predicted_kind"].to_numpy() == truth.to_numpy()).mean() > 0.85

@@ -16,9 +16,11 @@ from pinvgcn.experiments.tables.report import html_report
 from pinvgcn.io import open_table
 
 
-def classified(path: Path, rows: list[str], monkeypatch: pytest.MonkeyPatch) -> Classified:
+def classified(
+    path: Path, rows: list[str], monkeypatch: pytest.MonkeyPatch, *, epochs: int = 2
+) -> Classified:
     path.write_text("\n".join(rows) + "\n")
-    monkeypatch.setattr(job, "PinvGCNClassifier", functools.partial(job.PinvGCNClassifier, epochs=2))
+    monkeypatch.setattr(job, "PinvGCNClassifier", functools.partial(job.PinvGCNClassifier, epochs=epochs))
     return classify_table(plan_table(open_table(path), "k"))
 
 
@@ -37,6 +39,10 @@ def test_one_label_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert result.as_dict()["held_out"] is None
     assert "No class has two labelled rows" in html_report(result)
     assert "held out" not in printed(result)
+    assert result.importance is None
+    assert result.as_dict()["column_importance"] is None
+    assert "nothing tells what the columns are" in html_report(result)
+    assert "Weights of the experts: " in printed(result)
 
 
 def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +59,48 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
     assert "&lt;b&gt;a&lt;/b&gt;&amp;" in page
     assert "c&lt;31&gt;" in page
     assert "All 32 columns" in page
+    assert "All 32 columns in numbers" in page
+    assert "c&lt;0&gt;" in page
     assert "The 12 largest classes of 25" in page
     assert "and 5 more" in printed(result)
     assert result.heldout is not None
     better = result.heldout.best_simple.accuracy > result.heldout.ours.accuracy
     assert any("found more of the held-out labels" in note for note in result.notes) == better
     assert len(result.as_dict()["held_out"]["methods"][0]["recall"]) == 25
+
+
+def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the screen, in the page and as JSON; the parts of a date are one column, under its own name."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 2, 120)
+    days = [f"{rng.integers(1, 29):02d}.{rng.integers(1, 13):02d}.2010" for _ in kinds]
+    rows = [
+        f"{'uv'[kind]},{rng.integers(3)},{days[i]},{'xy'[kind] if i < 60 else ''}"
+        for i, kind in enumerate(kinds)
+    ]
+    result = classified(tmp_path / "t.csv", ["de$cides$,b,day,k", *rows], monkeypatch, epochs=40)
+    assert result.importance is not None
+    best, *others = result.importance.columns
+    assert (best.column, best.clear) == ("de$cides$", True)
+    assert {column.column for column in others} == {"b", "day"}
+    assert not any(column.clear for column in others)
+    told = result.as_dict()
+    assert told["column_importance"]["columns"][0]["column"] == "de$cides$"
+    assert told["column_importance"]["labels"] == 60
+    assert sum(told["experts"].values()) == pytest.approx(1)
+    assert list(told["seconds"])[3] == "column importance"
+    text = printed(result)
+    for name, share in told["experts"].items():
+        assert f"{name} {100 * share:.0f} %" in text
+    lines = {
+        line.split()[0]: line
+        for line in text[text.index("What columns are worth") :].splitlines()
+        if line.strip()
+    }
+    assert lines["de$cides$"].split()[-1] == "clear"
+    assert lines["day"].split()[-1] == "unclear"
+    assert f"{best.log_likelihood:.3f} ± {best.error:.3f}" in lines["de$cides$"]
+    page = html_report(result)
+    assert "Of 3 columns, 1 has an effect" in page
+    assert 'id="importance-' in page
+    assert f"{best.log_likelihood:.3f} ± {best.error:.3f}" in page

@@ -13,6 +13,8 @@ from pinvgcn.cli.classify import classify
 from pinvgcn.cli.compare import compare
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
+from pinvgcn.cli.explain import EXAMPLES as EXPLAIN
+from pinvgcn.cli.explain import explain
 from pinvgcn.cli.failure import run
 from pinvgcn.cli.label import label
 from pinvgcn.cli.predict import EXAMPLES as PREDICT
@@ -58,6 +60,7 @@ app.command()(demo)
 app.command(epilog=SEGMENT)(segment)
 app.command(epilog=CLASSIFY)(classify)
 app.command(epilog=PREDICT)(predict)
+app.command(epilog=EXPLAIN)(explain)
 app.command()(label)
 app.command()(compare)
 app.command()(reproduce)

@@ -11,6 +11,8 @@ from pinvgcn.errors import ModelFileError, ParameterError, ScanFileError, TableF
 if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier
 
+ORDER = {"predict": "MODEL INPUT", "explain": "MODEL TABLE"}  # of the arguments of commands
+
 
 def first_of(paths: Sequence[Path]) -> Path:
     """One of the files that names, patterns and folders stand for, by which the others are judged."""
@@ -29,8 +31,9 @@ def first_of(paths: Sequence[Path]) -> Path:
     return listed(path)[0] if is_virtual(path) else path
 
 
-def check_pair(model: Path, file: Path) -> PinvGCNClassifier | None:
-    """The model, if it is one of a table; None if it is one of a scan. What does not fit is one line."""
+def check_pair(model: Path, file: Path, command: str = "predict") -> PinvGCNClassifier | None:
+    """The model, if it is one of a table; None if it is one of a scan. What does not fit is one line, which
+    names the ``command`` that was asked for."""
     from pinvgcn import PinvGCNClassifier
     from pinvgcn.experiments.tables import is_table_model
     from pinvgcn.io import open_scan, open_table
@@ -39,28 +42,28 @@ def check_pair(model: Path, file: Path) -> PinvGCNClassifier | None:
         fitted = PinvGCNClassifier.load(model)
     except ModelFileError as error:
         if model.is_file() and not is_safetensors(model):
-            raise ModelFileError(_no_model(model, file)) from error
+            raise ModelFileError(_no_model(model, file, command)) from error
         raise
     if file.is_file() and is_safetensors(file):
         raise ParameterError(
             f"The file to classify must be a scan or a table. Got {file}, which looks like a saved model; "
-            "the order is: pinvgcn predict MODEL INPUT."
+            f"the order is: pinvgcn {command} {ORDER[command]}."
         )
     table = is_table_model(fitted)
     if not table and fitted.fitted_.nodes.kind != "gaussian":
         raise ModelFileError(
             f"{model} must be a model that `pinvgcn segment` or `pinvgcn classify` has saved. Got one of "
             f"{'a table' if fitted.fitted_.nodes.kind == 'categorical' else 'a graph'} from Python instead; "
-            "predict in Python."
+            f"{command} in Python."
         )
-    kind, other, command = ("table", "scan", "segment") if table else ("scan", "table", "classify")
+    kind, other, maker = ("table", "scan", "segment") if table else ("scan", "table", "classify")
     try:
         opened: Any = open_table(file) if table else open_scan(file)
     except (TableFileError, ScanFileError) as error:
         if not file.is_file() or not _opens(open_scan if table else open_table, file):
             raise
         raise ParameterError(
-            f"{model} is a model of a {kind} and {file} is a {other}. Use a model that `pinvgcn {command} "
+            f"{model} is a model of a {kind} and {file} is a {other}. Use a model that `pinvgcn {maker} "
             f"--save-model` has written ({' '.join(str(error).split())})"
         ) from None
     del opened
@@ -81,15 +84,15 @@ def is_safetensors(path: Path) -> bool:
     return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < 100_000_000
 
 
-def _no_model(model: Path, file: Path) -> str:
+def _no_model(model: Path, file: Path, command: str) -> str:
     if file.is_file() and is_safetensors(file):
         return (
             f"The model must come first. Got {model}, which is no model, and then {file}, which looks like "
-            f"one; try: pinvgcn predict {file} {model}"
+            f"one; try: pinvgcn {command} {file} {model}"
         )
     return (
         f"The first argument must be a model that --save-model has written. Got {model}, which is none; the "
-        "order is: pinvgcn predict MODEL INPUT."
+        f"order is: pinvgcn {command} {ORDER[command]}."
     )
 
 

@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pinvgcn.words import counted, verb
+from pinvgcn.words import counted, decimal, verb, words
 
 if TYPE_CHECKING:
     from pinvgcn.experiments.tables import Classified, TablePlan
 
 CLASSES = 20  # rows of the table of classes
+COLUMNS = 5  # rows of the table of what columns are worth
 
 
 def _table(title: str) -> Table:
@@ -99,3 +100,35 @@ def print_result(console: Console, result: Classified) -> None:
     console.print(table)
     if result.set_sizes is not None:
         console.print(result.set_sizes.line(), markup=False, soft_wrap=True)
+    _print_why(console, result)
+
+
+def _print_why(console: Console, result: Classified) -> None:
+    """Which experts count how much, and which columns mattered."""
+    shares = ", ".join(f"{words(name)} {100 * share:.0f} %" for name, share in result.experts.items())
+    console.print(f"Weights of the experts: {shares}", markup=False, soft_wrap=True)
+    found = result.importance
+    if found is None:
+        return
+    console.print()
+    table = _table(f"What columns are worth, on {counted(found.labels, 'label')} held out of a member")
+    table.add_column("column", overflow="fold")
+    for name in ("log-likelihood lost", "accuracy lost"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("effect")
+    for column in found.columns[:COLUMNS]:
+        table.add_row(
+            Text(column.column),
+            f"{decimal(column.log_likelihood, 3)} ± {column.error:.3f}",
+            f"{decimal(100 * column.accuracy, 1)} ± {100 * column.accuracy_spread:.1f} %",
+            "clear" if column.clear else "unclear",
+            style="" if column.clear else "dim",
+        )
+    more = len(found.columns) - COLUMNS
+    clear = sum(column.clear for column in found.columns[COLUMNS:])
+    others = f"and {more} more, {clear or 'none'} of them clear. " if more > 0 else ""
+    table.caption = (
+        f"{others}Lost when the cells of a column are permuted among these labels. Unclear: not "
+        "distinguishable from none."
+    )
+    console.print(table)

@@ -107,6 +107,11 @@ class ColumnRecipe:
         return tuple(plan for plan in self.plans if plan.kind != "left out")
 
     @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """The columns that are not left out, each with the names of those made of it."""
+        return {plan.name: plan.made for plan in self.used}
+
+    @property
     def decimal(self) -> str:
         """The decimal sign of the table's numbers."""
         return "," if any(plan.decimal == "," for plan in self.plans) else "."

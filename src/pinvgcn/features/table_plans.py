@@ -49,6 +49,13 @@ class ColumnPlan:
     note: str = ""  # what was assumed
 
     @property
+    def made(self) -> tuple[str, ...]:
+        """The names of the columns that are made of it."""
+        if self.kind == "date":
+            return tuple(f"{self.name} {part}" for part in self.parts)
+        return () if self.kind == "left out" else (self.name,)
+
+    @property
     def becomes(self) -> str:
         """In words, for a reader."""
         if self.kind == "left out":

@@ -3,6 +3,7 @@
 ::
 
     labels, folds            the labelled rows; what each member learns from, and what is held out
+    plain_rows               some rows of a table as plain values
     nodes, inputs            rows as nodes of a graph; what experts see of them
     settings                 FitSettings: checked parameters; ResolvedSettings: without any "auto"
     prepared                 Prepared: all that does not depend on labels
@@ -15,6 +16,9 @@
     first_look               FirstLook: what trees say of the surroundings of a point
     fitted_model             FittedModel: the result, as a value
     fit                      ``learn``: from all of this to a FittedModel
+    mixed_rows               what a model says of rows put together from several
+    importance               which columns of a table mattered, at held-out labels
+    shapley, explanation     how much each value of a row moved the answer
     bandwidth                the width of the kernel by held-out labels
     model_file, model_shapes the files of saved models
     interrupts               interrupts from the keyboard

@@ -39,6 +39,7 @@ class PredictionSets:
     above: np.ndarray  # (n, classes), how many labels of the class have larger odds, at the rows of training
     around: Averages | None = None  # of the members' probabilities side by side, at this rank's points
     found: np.ndarray | None = None  # (t,) the class that member j_t gives label t; not kept in files
+    rows: np.ndarray | None = None  # (t,) the rows of these labels among all; not kept in files
 
     @classmethod
     def of(
@@ -62,12 +63,12 @@ class PredictionSets:
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
-        rows = rows - start
-        here = (rows >= 0) & (rows < each.shape[1])
+        own = rows - start
+        here = (own >= 0) & (own < each.shape[1])
         odds = np.zeros(len(rows))
-        odds[here] = odds_of(each)[members[here], rows[here], codes[here]]
+        odds[here] = odds_of(each)[members[here], own[here], codes[here]]
         found = np.zeros(len(rows))
-        found[here] = each[members[here], rows[here]].argmax(axis=1)
+        found[here] = each[members[here], own[here]].argmax(axis=1)
         plain = cls(
             group.sum(odds),  # each label is on one rank
             codes,
@@ -75,6 +76,7 @@ class PredictionSets:
             np.empty((0, 0), dtype=np.int32),
             around,
             group.sum(found).astype(np.int64),
+            rows,
         )
         return replace(plain, above=plain.count(each))
 

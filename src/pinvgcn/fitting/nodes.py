@@ -24,6 +24,7 @@ from pinvgcn.features.geometry import lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
 from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.plain_rows import PlainRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
 from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
@@ -31,6 +32,7 @@ from pinvgcn.pool import in_pool
 from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
+BACKGROUND = 50  # rows of a table that its model keeps
 SCAN = 2_000  # points in space, from which on what surrounds a point is local
 OTHER_UNIT = 8  # times closer or wider: of cells, which are powers of two, so that ten times is always said
 ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not below itself
@@ -259,6 +261,7 @@ class TableNodes(Nodes):
 
     kind = "categorical"
     numbers: np.ndarray | None = None  # (n, q) of the training rows, where they are seen as such
+    background: PlainRows | None  # some rows of training, with which others are compared
 
     def __init__(
         self,
@@ -280,6 +283,8 @@ class TableNodes(Nodes):
         self.features = graph.incidence
         self.with_numbers = numbers and len(self.encoder.number_columns) > 0
         self.numbers = self.numbers_of(X)
+        drawn = np.random.default_rng(0).choice(graph.n_total, min(BACKGROUND, graph.n_total), replace=False)
+        self.background = PlainRows.of_all(X, np.sort(drawn), group)
 
     def numbers_of(self, X: Any) -> np.ndarray | None:
         """The numbers of any rows, (m, q), if they are seen as such."""
@@ -326,7 +331,8 @@ class TableNodes(Nodes):
         return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)
 
     def state(self) -> dict[str, Any]:
-        return {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers}
+        kept = None if self.background is None else self.background.to_dict()
+        return {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers, "background": kept}
 
 
 class GraphNodes(Nodes):
@@ -425,6 +431,8 @@ def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndar
         table = TableNodes.__new__(TableNodes)
         table.encoder = TableEncoder.from_dict(state["encoder"])
         table.with_numbers = state["numbers"]
+        kept = state.get("background")
+        table.background = None if kept is None else PlainRows.from_dict(kept)
         nodes = table
     else:
         nodes = GraphNodes.__new__(GraphNodes)

@@ -5,6 +5,7 @@
 
 from pinvgcn.experiments.figures.confusion import confusion
 from pinvgcn.experiments.figures.filters import filters
+from pinvgcn.experiments.figures.importance import importance
 from pinvgcn.experiments.figures.plan import plan
 from pinvgcn.experiments.figures.rows import row_map
 from pinvgcn.experiments.figures.scan import confidence, patterns, segmentation
@@ -12,5 +13,6 @@ from pinvgcn.experiments.figures.training import training
 from pinvgcn.experiments.figures.views import views
 
 __all__ = [
-    "confidence", "confusion", "filters", "patterns", "plan", "row_map", "segmentation", "training", "views",
+    "confidence", "confusion", "filters", "importance", "patterns", "plan", "row_map", "segmentation",
+    "training", "views",
 ]  # fmt: skip

@@ -5,20 +5,24 @@
 - ``heldout``: how well the labels of some rows are found from those of the others
 - ``classify``: the whole job
 - ``predict``: a saved model on another file, in chunks
+- ``explain``: why a row of a file gets its class from a saved model
 - ``cost``: what it will take
 - ``report``: the page
 """
 
 from pinvgcn.experiments.tables.classify import Classified, Request, classify_table, save_model
+from pinvgcn.experiments.tables.explain import ExplainedRow, explain_table_row
 from pinvgcn.experiments.tables.plan import TablePlan, plan_table
 from pinvgcn.experiments.tables.predict import Predicted, is_table_model, predict_table
 
 __all__ = [
     "Classified",
+    "ExplainedRow",
     "Predicted",
     "Request",
     "TablePlan",
     "classify_table",
+    "explain_table_row",
     "is_table_model",
     "plan_table",
     "predict_table",

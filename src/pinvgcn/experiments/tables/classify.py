@@ -17,6 +17,7 @@ from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
 from pinvgcn.experiments.tables.plan import BINNING, TablePlan
 from pinvgcn.fitting.conformal import check_counts
+from pinvgcn.fitting.importance import TableImportance, expert_shares
 from pinvgcn.interrupts import stopped_by_interrupts
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
@@ -56,6 +57,12 @@ class Classified:
     notes: tuple[str, ...] = ()
     sets: np.ndarray | None = None  # (n, m), a mask
     set_sizes: SetSizes | None = None  # of the rows of all ranks that have a prediction
+    importance: TableImportance | None = None  # of the columns; None where no label was held out of a member
+
+    @property
+    def experts(self) -> dict[str, float]:
+        """The shares of the experts in the answer, by name."""
+        return expert_shares(self.model.fitted_)
 
     @property
     def columns(self) -> list[str]:
@@ -120,6 +127,8 @@ class Classified:
                 "methods": [score.as_dict() for score in heldout.scores],
                 "best_simple_method": heldout.best_simple.name,
             },
+            "experts": self.experts,
+            "column_importance": None if self.importance is None else self.importance.as_dict(),
             "new_columns": self.columns,
             "sets": None if self.set_sizes is None else self.set_sizes.as_dict(),
             "seed": self.request.random_state,
@@ -130,7 +139,7 @@ class Classified:
 
 def steps(plan: TablePlan) -> int:
     """How many lines of progress ``classify_table`` gives."""
-    return 2 + 3 * folds_of(plan.labelled)[1]
+    return 3 + 3 * folds_of(plan.labelled)[1]
 
 
 def classify_table(
@@ -150,6 +159,12 @@ def classify_table(
     seconds = {stage: float(fitted.timings_[stage]) for stage in ("graph", "spectrum", "training")}
     names = np.array(plan.target.classes, dtype=object)
     trained = time.perf_counter()
+    progress("What the columns are worth")
+    importance = None
+    if fitted.fitted_.conformal is not None:
+        importance = fitted.column_importance(plan.frame, sources=plan.recipe.sources)
+    judged = time.perf_counter()
+    seconds["column importance"] = judged - trained
     labelled = sampled(codes, len(names), group=group)
     start, asked = group.offset(len(labelled))
 
@@ -169,7 +184,7 @@ def classify_table(
         random_state=request.random_state,
         progress=progress,
     )
-    seconds["held-out estimate"] = time.perf_counter() - trained
+    seconds["held-out estimate"] = time.perf_counter() - judged
     answers = np.full(len(plan.codes), UNLABELLED)
     proba = np.full((len(plan.codes), len(names)), np.nan)
     answers[plan.known] = np.asarray(fitted.transduction_, dtype=np.int64)
@@ -204,8 +219,9 @@ def classify_table(
         notes.append("no class has two labels: how well this works cannot be estimated")
     seconds["all"] = time.perf_counter() - started
     return Classified(
-        plan, request, fitted, answers, proba, predicted, new, heldout, seconds, tuple(notes), sets, sizes
-    )
+        plan, request, fitted, answers, proba, predicted, new, heldout, seconds, tuple(notes), sets, sizes,
+        importance,
+    )  # fmt: skip
 
 
 def check_sets(plan: TablePlan, coverage: float | None) -> None:

@@ -172,7 +172,7 @@ def check_table(
     model: PinvGCNClassifier, source: TableSource, *, probabilities: bool, sets: float | None
 ) -> tuple[Target, ColumnRecipe, list[str]]:
     """The same, wherever the copy goes."""
-    target, recipe = _described(model)
+    target, recipe = described(model)
     for plan in recipe.used:
         source.column(plan.name)
     names = new_columns(target.name, target.classes, probabilities, sets=sets is not None)
@@ -183,7 +183,7 @@ def check_table(
     return target, recipe, names
 
 
-def _described(model: PinvGCNClassifier) -> tuple[Target, ColumnRecipe]:
+def described(model: PinvGCNClassifier) -> tuple[Target, ColumnRecipe]:
     """What a model's file tells about its table."""
     if not is_table_model(model) or not isinstance(model.fitted_.nodes, TableNodes):
         raise ModelFileError(

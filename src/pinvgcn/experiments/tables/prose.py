@@ -44,6 +44,20 @@ is not known. Label more rows.</p>"""
 
 CONFUSION = "PinvGCN's answers to the labels that were held out, in shares of each true class."
 
+WHY = Template("""<p>Each of $labels labels was asked of the part of the model that had not seen it: as it
+stands, and with the cell of one column from another labelled row. What is lost then, in the mean over
+$permutations permutations, is what the column is worth. The <em>log-likelihood</em> tells more than
+accuracy where labels are few. $clear Columns that say the same stand in for each other, so that neither
+loses much. <code>pinvgcn explain</code> tells the same of a single row.</p>""")
+
+NO_WHY = """<p>No label was held out of any part of the model, so that nothing tells what the columns are
+worth.</p>"""
+
+EXPERTS = "The weights of the experts whose opinions make the answer, as shares of their sum."
+
+IMPORTANCE = """Longer bars: columns without which labels that were held out are found less surely. Lines
+are standard errors over the labels."""
+
 MAP = """Every row as a point: close together where rows share many values. The directions are the two
 smoothest patterns (eigenvectors) of the graph, and know nothing of the classes. Where colours mix, the
 columns do not tell the classes apart in these two patterns; the network uses all of them."""

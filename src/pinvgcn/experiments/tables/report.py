@@ -18,9 +18,11 @@ from pinvgcn.experiments.tables import prose
 from pinvgcn.experiments.tables.classify import Classified
 from pinvgcn.experiments.tables.heldout import FOLDS, Score
 from pinvgcn.io.unfinished import check_output, unfinished
+from pinvgcn.words import counted, decimal, verb, words
 
 SHOWN = 12  # classes in a confusion matrix
 ROOM = 10  # characters of their names there
+DRAWN = 20  # columns in the figure of what they are worth
 MANY = 30  # columns, from which on they are listed on demand
 
 
@@ -46,6 +48,7 @@ def html_report(result: Classified, *, out: Path | None = None) -> str:
         _read(result),
         _classes(result),
         _trust(result),
+        _why(result),
         _map(result),
         _learned(result),
     ]
@@ -184,6 +187,48 @@ def _trust(result: Classified) -> str:
     side = 45 if len(shown) < 4 else 65 if len(shown) < 7 else 100
     parts.append(f'<div style="max-width: {side}%">{figure(svg, caption)}</div>')
     return section("How well it works", *parts)
+
+
+def _why(result: Classified) -> str:
+    experts = table(
+        ["Expert", "Share"],
+        [
+            [cell(escape(words(name))), cell(_percent(share), bar=share)]
+            for name, share in result.experts.items()
+        ],
+        prose.EXPERTS,
+    )
+    found = result.importance
+    if found is None:
+        return section("What decided", experts, prose.NO_WHY)
+    clear = len(found.clear)
+    told = (
+        f"Of {counted(len(found.columns), 'column')}, {clear} {verb(clear, 'has', 'have')} an effect that "
+        "can be told from none with so many labels."
+        if clear
+        else "With so many labels no column's effect can be told from none."
+    )
+    rows = [
+        [
+            cell(escape(column.column)),
+            cell(f"{decimal(column.log_likelihood, 3)} ± {column.error:.3f}"),
+            cell(f"{decimal(100 * column.accuracy, 1)} ± {100 * column.accuracy_spread:.1f} %"),
+            cell("yes" if column.clear else "not distinguishable from none"),
+        ]
+        for column in found.columns
+    ]
+    head = ["Column", "Log-likelihood lost", "Accuracy lost", "Effect"]
+    caption = (
+        "Log-likelihood with its standard error over labels, accuracy with its deviation over permutations."
+    )
+    numbers = table(head, rows, caption, kind="dense")
+    return section(
+        "What decided",
+        experts,
+        prose.WHY.substitute(labels=f"{found.labels:,}", permutations=found.permutations, clear=told),
+        figure(figures.importance(found.columns[:DRAWN]), prose.IMPORTANCE),
+        f"<details><summary>All {counted(len(rows), 'column')} in numbers</summary>{numbers}</details>",
+    )
 
 
 def _map(result: Classified) -> str:
