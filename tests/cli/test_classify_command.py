@@ -336,6 +336,23 @@ def test_all_labelled_imbalanced_and_numbers_as_classes(
     assert (written["predicted_y"] == written["y"]).all()
 
 
+def test_a_row_of_values_that_occur_nowhere_else(small: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It has no prediction, and is counted; the others have one. A file that is handed over later, too."""
+    path = small / "t.csv"
+    path.write_text(path.read_text() + "mauve,99,\n")
+    command = ["classify", "t.csv", "--target", "Kind", "-o", "o.csv", "--save-model", "m.pinvgcn", "--json"]
+    assert main(command) == 0
+    result = json.loads(capfd.readouterr().out)
+    assert result["without_prediction"] == 1
+    assert "1 of 31 rows shares no value with another: no prediction for it" in result["notes"]
+    written = (small / "o.csv").read_text().splitlines()
+    assert written[-1] == "mauve,99,,,"
+    assert not any(line.endswith(",") for line in written[:-1])
+    assert main(["predict", "m.pinvgcn", "t.csv", "-o", "p.csv", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["without_prediction"] == 1
+    assert (small / "p.csv").read_text().splitlines()[-1] == "mauve,99,,,"
+
+
 def test_interrupting_training_leaves_no_half_file(
     small: Path, interrupts: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
