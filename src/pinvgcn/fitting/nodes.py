@@ -359,7 +359,9 @@ def nodes_of(
         return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes, group=group)
     if isinstance(graph, str) and graph == "categorical":
         return TableNodes(X, bins=bins, binning=binning, missing=missing, min_size=min_size, group=group)
-    raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
+    raise ParameterError(
+        f"graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got {graph!r} instead."
+    )
 
 
 def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:
