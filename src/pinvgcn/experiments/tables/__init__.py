@@ -6,6 +6,7 @@
 - ``classify``: the whole job
 - ``predict``: a saved model on another file, in chunks
 - ``cost``: what it will take
+- ``questions``: the rows whose label would help most
 - ``report``: the page
 """
 
