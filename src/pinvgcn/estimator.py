@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinvgcn.checks import as_sample_weight, read_labels
-from pinvgcn.errors import ColumnError, LabelError, ModelFileError
+from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.explanation import RowExplanation, explain_rows
@@ -44,9 +44,12 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    graph : {"gaussian", "categorical"} or Graph
+    graph : {"auto", "gaussian", "categorical"} or Graph
         What joins the rows of X: distance between points, values shared in a table, or a graph that is
-        given (X then holds features of its nodes, or is None).
+        given (X then holds features of its nodes, or is None). "auto" is "categorical" for a DataFrame with a
+        column that is not of numbers (text, categories, truth values, objects) and for an array with text,
+        and "gaussian" for numbers, in an array or a DataFrame, however many columns there are: scale columns
+        of different units, or pass "categorical".
     sigma : float, "auto" or "labels"
         "gaussian": the distance over which points see each other; "auto" takes it from the extent of
         the cloud, "labels" tries multiples of that on labels that are held out (docs/maths.md, 6.4).
@@ -128,6 +131,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     transduction_proba_ : (n, classes) array
         The probabilities behind it. A saved model of points does not keep them.
     classes_ : (classes,) array
+    graph_kind_ : {"gaussian", "categorical", "given"}
+        What joins the rows, chosen or told; "given" for a Graph.
     sigma_ : float
         "gaussian": the σ of the graph, chosen or given.
     priors_ : (classes,) array
@@ -154,7 +159,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     >>> from pinvgcn.datasets import load_dataset, random_split
     >>> mushroom = load_dataset("mushroom")
     >>> labels = random_split(mushroom.y, per_class=10, random_state=0)  # -1 where unlabelled
-    >>> model = PinvGCNClassifier(graph="categorical").fit(mushroom.X, labels)
+    >>> model = PinvGCNClassifier().fit(mushroom.X, labels)
+    >>> model.graph_kind_
+    'categorical'
     >>> model.transduction_.shape
     (8124,)
     """
@@ -168,7 +175,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        graph: Any = "gaussian",
+        graph: Any = "auto",
         *,
         sigma: float | str = "auto",
         rank: int | None = None,
@@ -245,6 +252,11 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         hyperedges are kept, as in the paper's tables. Every epoch visits all nodes. ``others`` replace single
         settings.
         """
+        if isinstance(graph, str) and graph == "auto":
+            raise ParameterError(
+                "graph must be 'gaussian', 'categorical' or a Graph: the paper's settings depend on it. "
+                "Got 'auto' instead."
+            )
         if rank is None and isinstance(graph, str) and graph == "gaussian":
             rank = 100
         settings = {
@@ -277,10 +289,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        table = isinstance(self.graph, str) and self.graph == "categorical"
-        tags.input_tags.categorical = table
-        tags.input_tags.string = table
-        tags.input_tags.allow_nan = table
+        graph = self.graph if isinstance(self.graph, str) else ""
+        tags.input_tags.categorical = tags.input_tags.string = graph in ("auto", "categorical")
+        tags.input_tags.allow_nan = graph == "categorical"  # points must be finite
         return tags
 
     def fit(
@@ -325,6 +336,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             settings = FitSettings.of(parameters)
             seed = seed_of(self.random_state)
         seed = group.values(seed)[0]
+        settings = settings.for_rows(X, group)
         beside = features if shapes is None else (features, shapes)
         kept = self.prepared_for(X, beside)
         started = time.perf_counter()
@@ -354,6 +366,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         self.fitted_ = fitted
         self.classes_ = fitted.classes
+        self.graph_kind_ = fitted.nodes.kind
         self.spectrum_ = fitted.spectrum
         self.priors_ = fitted.priors
         self.network_ = fitted.networks.members[0].network
@@ -493,7 +506,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def _placed(self, X: Any, features: Any, among: str) -> PlacedRows:
         """Rows to predict, whose columns are those of ``fit``."""
         check_is_fitted(self, "classes_")
-        if self.fitted_.nodes.kind != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
+        if self.graph_kind_ != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
             self._columns(X, reset=False)
         return self.fitted_.place(X, features=features, among=among)
 

@@ -37,7 +37,8 @@ class SharedRows:
         process_group: Any = None,
     ) -> None:
         self.parameters = model.get_params(deep=False) | {"verbose": False, "warm_start": False}
-        self.settings = FitSettings.of(self.parameters)
+        self.group = Group.of(process_group)
+        self.settings = FitSettings.of(self.parameters).for_rows(X, self.group)
         if self.settings.by_labels:
             raise ParameterError(
                 "sigma must be a number or 'auto' where runs share one spectrum. Got 'labels' instead."
@@ -45,7 +46,6 @@ class SharedRows:
         self.X = X
         self.model_class = type(model)
         started = time.perf_counter()
-        self.group = Group.of(process_group)
         nodes = nodes_for(self.settings, X, shapes=shapes, group=self.group)
         with together(self.group):
             self._unfitted(0)
@@ -107,7 +107,7 @@ def fit_many(
     runs = [type(model)(**parameters | {"random_state": state}) for state in states]
     if not runs:
         return []
-    settings = FitSettings.of(parameters)
+    settings = FitSettings.of(parameters).for_rows(X)
     if settings.by_labels:  # every run has a σ of its own, and so a spectrum
         return [run.fit(X, y, features=features) for run, y in zip(runs, ys, strict=True)]
     seeds = [seed_of(state) for state in states]

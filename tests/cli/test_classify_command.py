@@ -272,6 +272,17 @@ def refused(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
             "must end in .csv, .txt, each also with .gz",
         ),
         (["t.csv", "--target", "Kind", "-o", "o.csv", "--report", "o.csv"], "different files"),
+        (
+            ["t.csv", "--target", "Kind", "-o", "o.csv", "--questions", "o.csv"],
+            "-o and --questions must be different files. Got o.csv twice",
+        ),
+        (["t.csv", "--target", "Kind", "--questions", "q.txt"], "the name must end in .csv. Got q.txt"),
+        (["t.csv", "--target", "Kind", "--questions", "no/q.csv"], "folder must exist"),
+        (
+            ["t.csv", "--target", "Kind", "--questions", "t.csv", "--force"],
+            "--questions must not write over a file that is read. Got t.csv",
+        ),
+        (["t.csv", "--target", "Kind", "--report", "t.csv", "--force"], "must not write over a file"),
         (["t.csv", "--target", "Kind"], "-o OUT"),
         (["t.csv", "-o", "o.csv"], "--target"),
         (["t.cvs", "--target", "Kind", "-o", "o.csv"], "Did you mean t.csv?"),
@@ -334,6 +345,42 @@ def test_all_labelled_imbalanced_and_numbers_as_classes(
     written = pd.read_parquet(small / "o.parquet")
     assert pd.api.types.is_integer_dtype(written["predicted_y"])
     assert (written["predicted_y"] == written["y"]).all()
+
+
+def test_a_row_of_values_that_occur_nowhere_else(small: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It has no prediction, and is counted; the others have one. A file that is handed over later, too."""
+    path = small / "t.csv"
+    path.write_text(path.read_text() + "mauve,99,\n")
+    command = ["classify", "t.csv", "--target", "Kind", "-o", "o.csv", "--save-model", "m.pinvgcn", "--json"]
+    assert main(command) == 0
+    result = json.loads(capfd.readouterr().out)
+    assert result["without_prediction"] == 1
+    assert "1 of 31 rows shares no value with another: no prediction for it" in result["notes"]
+    written = (small / "o.csv").read_text().splitlines()
+    assert written[-1] == "mauve,99,,,"
+    assert not any(line.endswith(",") for line in written[:-1])
+    assert main(["predict", "m.pinvgcn", "t.csv", "-o", "p.csv", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["without_prediction"] == 1
+    assert (small / "p.csv").read_text().splitlines()[-1] == "mauve,99,,,"
+
+
+def test_questions(small: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A file that is there is kept without --force, and a dry run writes none."""
+    (small / "q.csv").write_text("old")
+    command = ["t.csv", "--target", "Kind", "--questions", "q.csv"]
+    for dry in ([], ["--dry-run"]):
+        assert "q.csv is already there" in refused([*command, *dry], capfd)
+    assert main(["classify", *command, "--force", "--dry-run", "--quiet"]) == 0
+    assert (small / "q.csv").read_text() == "old"
+    assert main(["classify", *command, "--force", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["questions"] == "q.csv"
+    asked = pd.read_csv(small / "q.csv")
+    table = pd.read_csv(small / "t.csv").loc[asked["row"] - 1].reset_index(drop=True)
+    assert 0 < len(asked) <= 10
+    assert asked["rows"].sum() == 10  # without a class, each in one question
+    assert table["Kind"].isna().all()
+    pd.testing.assert_frame_equal(asked[["colour", "size"]], table[["colour", "size"]])
+    assert sorted(path.name for path in small.iterdir()) == ["q.csv", "t.csv"]
 
 
 def test_interrupting_training_leaves_no_half_file(

@@ -100,7 +100,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     [
         (["nowhere"], "DATA must be a file that exists, or one of mushroom, covertype45"),
         (["cora"], "DATA must be a file that exists, or one of mushroom"),
-        (["mushroom", "--methods", "catboost"], "--methods must be one of 'pinvgcn', 'nearest_neighbour'"),
+        (["mushroom", "--methods", "xgboost"], "--methods must be one of 'pinvgcn', 'nearest_neighbour'"),
         (["mushroom", "--methods", ","], "--methods must name one method at least. Got ','"),
         (["mushroom", "--per-class", "0"], "Invalid value for '--per-class'"),
         (["mushroom", "--per-class", "3916"], "Got 3,916 of class poisonous; lower --per-class"),
@@ -155,3 +155,29 @@ def test_a_dry_run_reads_and_writes_nothing(tmp_path: Path, capfd: pytest.Captur
     assert (plan["choices_of_labels"], plan["labels_per_class"], plan["seconds_at_most"]) == (2, 10, 3600.0)
     assert main([*arguments[:-1], "--dry-run", "--per-class", "5000"]) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_catboost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says so, and the others are compared."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "catboost.py").write_text("raise ImportError\n")
+    before = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path / "lib"), before])))
+    rows = [f"{'uv'[i % 2]},{i % 5},{'xy'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,k", *rows]) + "\n")
+    arguments = ["t.csv", "--target", "k", "--methods", "nearest_neighbour,catboost", "--seeds", "1"]
+    result = pinvgcn(*arguments, "--out", "out", folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "1-nearest neighbour" in result.stdout
+    assert "CatBoost" not in result.stdout
+    missing = "note: without CatBoost: not installed: This method needs CatBoost: pip install catboost"
+    assert result.stderr.splitlines().count(missing) == 1
+
+
+def test_catboost_is_not_for_scans(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "street", "--methods", "pinvgcn,catboost", "--out", str(tmp_path / "o")]) == 2
+    assert "catboost is compared on tables" in capfd.readouterr().err
+    assert main(["compare", "street", "--dry-run", "--json", "--out", str(tmp_path / "o")]) == 0
+    assert "CatBoost" not in json.loads(capfd.readouterr().out)["methods"]
+    assert main(["compare", "mushroom", "--dry-run", "--json", "--out", str(tmp_path / "o")]) == 0
+    assert json.loads(capfd.readouterr().out)["methods"][-1] == "CatBoost"

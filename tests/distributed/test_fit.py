@@ -70,7 +70,7 @@ CASES = {  # the data, what is given beside them, settings, how two and four ran
         "empty",
     ),
     "scan": ("scan", [], {"epochs": 4, "trees": 3, "members": 3, "rank": 10}, "uneven", "empty"),
-    "rows": ("table", [], {"graph": "categorical", "epochs": 6, "members": 2}, "even", "empty"),
+    "rows": ("table", [], {"epochs": 6, "members": 2}, "even", "empty"),
     "more": (
         "table",
         ["features"],
@@ -92,7 +92,7 @@ RUNS = [(name, size, case[size // 2 + 2]) for name, case in CASES.items() for si
 def results(model, X, others):
     """What a model says of itself and of rows that it may have seen."""
     new = {"features": others["features"][:25]} if model.fitted_.scaling.n_extra else {}
-    own = {} if model.graph == "categorical" else {"among": "own"}
+    own = {} if model.graph_kind_ == "categorical" else {"among": "own"}
     says = {
         "weights": [w.detach().numpy() for w in model.network_.parameters()],
         "losses": model.loss_curve_,

@@ -49,6 +49,7 @@ MESSAGES = {
     "weights": "Rank 1: sample_weight must be finite and zero or more. Got -1.0",
     "some": "features must be given on all ranks or on none",
     "sparse": "process_group must be that of the graph",
+    "tables": "X must be a table on all ranks or points on all. Got points on rank 0 and a table on rank 1",
     "labels": "Rank 1: y must have one label for each",
     "kinds": "y must be labels of one kind",
     "none": "y has no label at all: all 240 entries",
@@ -60,6 +61,8 @@ def refused(process_group, case):
     mine = shares(len(X), 2, "even")[rank]
     x, y = X[mine], Y[mine]
     settings, given = wrong(case, rank, len(x))
+    if case == "tables" and rank:
+        x = x.astype(str)
     if case == "labels" and rank:
         y = y[:-1]
     if case == "kinds" and rank:

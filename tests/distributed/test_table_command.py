@@ -21,8 +21,9 @@ def test_the_command(tmp_path):
     for number, rows in enumerate((slice(0, 120), slice(120, 180), slice(180, None))):
         table[rows].to_parquet(parts / f"p{number}.parquet", index=False)
     done = launch(
-        2, "classify", parts / "*.parquet", "--target", "kind", "-o", out, "--save-model", model, "--json"
-    )
+        2, "classify", parts / "*.parquet", "--target", "kind", "-o", out, "--save-model", model, "--json",
+        "--questions", tmp_path / "ask.csv",
+    )  # fmt: skip
     stdout, stderr = done.communicate(timeout=280)
     assert done.returncode == 0, stderr
     assert said(stderr) == []
@@ -34,6 +35,14 @@ def test_the_command(tmp_path):
     copies = pd.concat([pd.read_parquet(out / f"p{number}.parquet") for number in range(3)])
     pd.testing.assert_frame_equal(copies[table.columns].reset_index(drop=True), table)
     assert (copies["predicted_kind"].to_numpy() == truth.to_numpy()).mean() > 0.85
+    asked = pd.read_csv(tmp_path / "ask.csv")
+    assert told["questions"] == str(tmp_path / "ask.csv")
+    assert len(asked) == 50
+    assert set(asked["file"]) == {"p0.parquet", "p1.parquet", "p2.parquet"}
+    for file, mine in asked.groupby("file"):
+        part = pd.read_parquet(parts / file).iloc[mine["row"] - 1]
+        assert part["kind"].isna().all()
+        assert part["odor"].tolist() == mine["odor"].tolist()
     assert main(["predict", str(model), str(parts / "*.parquet"), "-o", str(tmp_path / "again")]) == 0
     again = pd.concat([pd.read_parquet(tmp_path / "again" / f"p{number}.parquet") for number in range(3)])
     assert again["predicted_kind"].tolist() == copies["predicted_kind"].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.svm import SVC
 
-from pinvgcn.experiments.methods import BASELINES, RIVALS, plain_baselines
+from pinvgcn.errors import ParameterError
+from pinvgcn.experiments.methods import BASELINES, OF_TABLES, RIVALS, plain_baselines
 from pinvgcn.experiments.task import Task
 
 LEARNERS = ["logistic_regression", "nearest_neighbour", "extra_trees", "random_forest", "support_vectors"]
@@ -40,8 +42,9 @@ def few(task: Task, rows: list[int]) -> np.ndarray:
 
 
 def test_the_registry_names_its_methods() -> None:
-    assert list(BASELINES) == ["majority", *LEARNERS, "gradient_boosting", *SPREADERS, "self_training"]
-    assert set(RIVALS) == {*BASELINES} - {"majority", "poisson"}
+    others = ["gradient_boosting", *SPREADERS, "self_training", "catboost"]
+    assert list(BASELINES) == ["majority", *LEARNERS, *others]
+    assert {*RIVALS, *OF_TABLES} == {*BASELINES} - {"majority", "poisson"}
     for kind in ("points", "table", "network"):
         assert [method.name for method in plain_baselines(kind)] == [*LEARNERS, *SPREADERS]
     assert [method.title for method in plain_baselines("points")][-2:] == [
@@ -62,8 +65,10 @@ def test_points_in_two_clusters(name: str, corners: Task) -> None:
     assert set(answer.seconds) == {"fit", "predict"}
 
 
-@pytest.mark.parametrize("name", [*LEARNERS, "gradient_boosting"])
+@pytest.mark.parametrize("name", [*LEARNERS, "gradient_boosting", "catboost"])
 def test_a_table_with_a_value_that_no_label_has(name: str, table: Task) -> None:
+    if name == "catboost":
+        pytest.importorskip(name)
     answer = BASELINES[name].prepare(table).answer(few(table, [0, 1, 2, 3, 4, 5, 6, 7]), seed=0)
     np.testing.assert_array_equal(answer.codes, table.y)
 
@@ -126,3 +131,37 @@ def test_equal_seeds_give_equal_trees(corners: Task) -> None:
     labels = few(corners, [0, 1, 30, 31])
     first, second = (BASELINES["extra_trees"].prepare(corners).answer(labels, seed=3) for _ in range(2))
     np.testing.assert_array_equal(first.model.predict_proba(corners.X), second.model.predict_proba(corners.X))
+
+
+def test_catboost_takes_a_table_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Three classes, gaps in numbers and categories; it is quiet, writes no file, and repeats itself."""
+    pytest.importorskip("catboost")
+    monkeypatch.chdir(tmp_path)
+    y = np.arange(90) % 3
+    frame = pd.DataFrame(
+        {
+            "kind": pd.Categorical(np.where(y == 0, None, np.take(["u", "v", "v"], y))),
+            "size": np.where(y == 1, np.nan, y.astype(float)),
+            "flag": y > 1,
+            "whole": pd.array([None if i % 5 == 0 else i for i in range(90)], dtype="Int64"),
+        }
+    )
+    task = Task("table", "Table", "table", frame, y, ("a", "b", "c"), 4)
+    prepared = BASELINES["catboost"].prepare(task)
+    answers = [prepared.answer(few(task, list(range(30))), seed=5) for _ in range(2)]
+    np.testing.assert_array_equal(answers[0].codes, y)
+    assert answers[0].model.get_param("random_seed") == 5
+    kinds = [frame.columns.get_loc(name) for name in ("kind", "flag")]
+    assert answers[0].model.get_cat_feature_indices() == [
+        list(prepared.rows.columns).index(frame.columns[k]) for k in kinds
+    ]
+    np.testing.assert_array_equal(answers[0].codes, answers[1].codes)
+    assert capfd.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_catboost_is_for_tables(corners: Task) -> None:
+    with pytest.raises(ParameterError, match="CatBoost is compared on tables"):
+        BASELINES["catboost"].prepare(corners)

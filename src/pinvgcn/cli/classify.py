@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,8 @@ pinvgcn classify customers.csv --target churn -o classified.csv
 pinvgcn classify trees.parquet --target species -o out.parquet --exclude plot,remarks --report out.html
 
 torchrun --nproc-per-node 4 -m pinvgcn classify 'parts/*.parquet' --target churn -o classified
+
+pinvgcn classify customers.csv --target churn -o classified.csv --questions ask.csv
 
 pinvgcn classify cases.csv.gz --target kind -o out.csv --class-weight balanced --save-model kind.pinvgcn
 """
@@ -86,6 +89,10 @@ def classify(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with figures (HTML).")
     ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="List the 50 rows whose label would help most.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of everything that is drawn.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -106,7 +113,6 @@ def classify(
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.table_parts import as_parts, classify_parts
     from pinvgcn.cli.working import working
-    from pinvgcn.errors import ParameterError
     from pinvgcn.io import open_table
     from pinvgcn.io.unfinished import check_output
 
@@ -122,6 +128,7 @@ def classify(
             sets=sets,
             save_model=save_model,
             report=report,
+            questions=questions,
             seed=seed,
             as_json=as_json,
             quiet=quiet,
@@ -129,12 +136,11 @@ def classify(
             force=force,
         )
         return
-    check_something(out, save_model, report, dry_run=dry_run)
-    files = [path for path in (out, save_model, report) if path is not None]
-    for path in files:
-        check_output(path, force=force)
-    if len({path.resolve() for path in files}) < len(files):
-        raise ParameterError("-o, --save-model and --report must be different files.")
+    besides = {"--save-model": save_model, "--report": report, "--questions": questions}
+    check_something(out, *besides.values(), dry_run=dry_run)
+    if out is not None:
+        check_output(out, force=force)
+    check_besides({"-o": out, **besides}, table, force=force)
     started = time.perf_counter()
     with working(show=not quiet) as tell:
         tell("Looking at the file")
@@ -147,6 +153,7 @@ def classify(
         from pinvgcn.experiments.tables import Request, classify_table, plan_table
         from pinvgcn.experiments.tables import save_model as save
         from pinvgcn.experiments.tables.classify import check_sets, new_columns, steps
+        from pinvgcn.experiments.tables.questions import row_questions, write_questions
         from pinvgcn.experiments.tables.report import write_report
     with working(show=not quiet) as tell:
 
@@ -168,15 +175,19 @@ def classify(
                 result.write(out, force=force)
             if save_model is not None:
                 save(result, save_model, force=force)
+            found = row_questions(result) if questions is not None or report is not None else []
+            if questions is not None:
+                write_questions(found, result, questions, force=force)
             result.seconds["all"] = time.perf_counter() - started
             if report is not None:
                 tell("Drawing the report", share=1.0)
-                write_report(result, report, out=out, force=force)
+                write_report(result, report, out=out, questions=found, asked=questions, force=force)
                 result.seconds["all"] = time.perf_counter() - started
     if result is None:
         say_plan(plan, as_json=as_json, quiet=quiet)
         return
-    announce(result, {"Table": out, "Model": save_model, "Report": report}, {}, as_json, quiet)
+    written = {"Table": out, "Model": save_model, "Report": report, "Questions": questions}
+    announce(result, written, {}, as_json, quiet)
 
 
 def check_something(*files: Path | None, dry_run: bool) -> None:
@@ -184,7 +195,33 @@ def check_something(*files: Path | None, dry_run: bool) -> None:
     from pinvgcn.errors import ParameterError
 
     if not dry_run and all(path is None for path in files):
-        raise ParameterError("Nothing to write: pass -o OUT, --save-model or --report, or --dry-run.")
+        raise ParameterError(
+            "Nothing to write: pass -o OUT, --save-model, --report or --questions, or --dry-run."
+        )
+
+
+def check_besides(files: dict[str, Path | None], tables: Sequence[Path], *, force: bool) -> None:
+    """Refuse what cannot be written beside the table, what is the table itself, and one file twice."""
+    from pinvgcn.errors import ParameterError
+    from pinvgcn.io.question_file import check_question_file
+    from pinvgcn.io.unfinished import check_output
+
+    read = {path.resolve() for path in tables}
+    taken: dict[Path, str] = {}
+    for option, path in files.items():
+        if path is None:
+            continue
+        place = path.resolve()
+        if place in taken:
+            raise ParameterError(f"{taken[place]} and {option} must be different files. Got {path} twice.")
+        taken[place] = option
+        if option == "-o":  # the source checks it
+            continue
+        if place in read:
+            raise ParameterError(f"{option} must not write over a file that is read. Got {path}.")
+        if option == "--questions":
+            check_question_file(path)
+        check_output(path, force=force)
 
 
 def announce(
@@ -196,8 +233,12 @@ def announce(
 
     files = {name: path for name, path in written.items() if path is not None}
     if as_json:
-        names = {"Table": "output", "Parts": "output", "Model": "model", "Report": "report"}
-        told = {**result.as_dict(), **more, **{names[name]: str(path) for name, path in files.items()}}
+        names = {"Table": "output", "Parts": "output"}
+        told = {
+            **result.as_dict(),
+            **more,
+            **{names.get(name, name.lower()): str(path) for name, path in files.items()},
+        }
         typer.echo(json.dumps(told, indent=1, allow_nan=False))
     elif not quiet:
         from pinvgcn.cli.table_results import print_result

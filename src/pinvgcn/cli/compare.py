@@ -61,7 +61,8 @@ def compare(
 
     The others are 1-nearest neighbour, logistic regression, random forest,
     extremely randomised trees, RBF support vectors, gradient boosting, label
-    spreading and self-training. Points of a scan come with the local shapes
+    spreading and self-training; on tables CatBoost, too, if it is installed.
+    Points of a scan come with the local shapes
     that PinvGCN sees by default, and the probabilities of every method are
     averaged in the same way. Prints accuracy, macro F1, seconds and
     memory, and how PinvGCN compares with the best other method.
@@ -105,7 +106,7 @@ def compare(
             stdout().print("Nothing was written.")
         return
     prepare_folder(folder)
-    with steps(job.count(request), quiet=quiet) as announce:
+    with steps(job.count(request, task), quiet=quiet) as announce:
         contest = job.run(request, task, progress=announce)
     numbers = job.write_contest(contest, folder)
     console = stdout()

@@ -50,10 +50,10 @@ def check_pair(model: Path, file: Path, command: str = "predict") -> PinvGCNClas
             f"the order is: pinvgcn {command} {ORDER[command]}."
         )
     table = is_table_model(fitted)
-    if not table and fitted.fitted_.nodes.kind != "gaussian":
+    if not table and fitted.graph_kind_ != "gaussian":
         raise ModelFileError(
             f"{model} must be a model that `pinvgcn segment` or `pinvgcn classify` has saved. Got one of "
-            f"{'a table' if fitted.fitted_.nodes.kind == 'categorical' else 'a graph'} from Python instead; "
+            f"{'a table' if fitted.graph_kind_ == 'categorical' else 'a graph'} from Python instead; "
             f"{command} in Python."
         )
     kind, other, maker = ("table", "scan", "segment") if table else ("scan", "table", "classify")

@@ -40,6 +40,7 @@ def classify_parts(
     sets: float | None,
     save_model: Path | None,
     report: Path | None,
+    questions: Path | None,
     seed: int,
     as_json: bool,
     quiet: bool,
@@ -47,30 +48,29 @@ def classify_parts(
     force: bool,
 ) -> None:
     """The whole command; the first rank speaks for all."""
-    from pinvgcn.cli.classify import check_something, names_of, say_plan
+    from pinvgcn.cli.classify import check_besides, check_something, names_of, say_plan
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.working import working
     from pinvgcn.errors import ParameterError
     from pinvgcn.io.table_parts import TableParts, part_files
-    from pinvgcn.io.unfinished import check_output
 
     started = time.perf_counter()
+    besides = {"--save-model": save_model, "--report": report, "--questions": questions}
     with job(kept="" if dry_run else KEPT) as group:
         silent = quiet or group.rank > 0
-        check_something(out, save_model, report, dry_run=dry_run)
+        check_something(out, *besides.values(), dry_run=dry_run)
         _check_folder(out)
         if report is not None and not group.alone:
             raise ParameterError("--report shows all rows, which no rank has. Start it without torchrun.")
-        if group.rank == 0:
-            for path in (save_model, report):
-                if path is not None:
-                    check_output(path, force=force)
         files = part_files(paths, out=out, group=group)
+        if group.rank == 0:
+            check_besides(besides, files, force=force)
         with loading():
             from pinvgcn.experiments.tables import Request, classify_table, plan_table
             from pinvgcn.experiments.tables import save_model as save
             from pinvgcn.experiments.tables.classify import check_sets, new_columns, steps
             from pinvgcn.experiments.tables.parts import done_before, fingerprint, prepare
+            from pinvgcn.experiments.tables.questions import row_questions, write_questions
             from pinvgcn.experiments.tables.report import write_report
             from pinvgcn.features.shared_tiles import share_out
         mine = share_out([path.stat().st_size for path in files], group.size)[group.rank]
@@ -89,8 +89,7 @@ def classify_parts(
                 not dry_run
                 and out is not None
                 and len(done) == len(files)
-                and save_model is None
-                and report is None
+                and all(path is None for path in besides.values())
             ):
                 if group.rank == 0:
                     _say_done(files, out, as_json=as_json, quiet=quiet)
@@ -117,10 +116,13 @@ def classify_parts(
                     result.write_parts(out, done)
                 if save_model is not None:
                     save(result, save_model, force=force)
+                found = row_questions(result) if questions is not None or report is not None else []
+                if questions is not None:
+                    write_questions(found, result, questions, force=force)
                 result.seconds["all"] = time.perf_counter() - started
                 if report is not None:
                     tell("Drawing the report", share=1.0)
-                    write_report(result, report, out=out, force=force)
+                    write_report(result, report, out=out, questions=found, asked=questions, force=force)
             group.wait()  # what is announced is there
         if group.rank > 0:
             return
@@ -130,7 +132,8 @@ def classify_parts(
         from pinvgcn.cli.classify import announce
 
         skipped = {"parts": len(files), "parts_done_before": len(done), "ranks": group.size}
-        announce(result, {"Parts": out, "Model": save_model, "Report": report}, skipped, as_json, quiet)
+        written = {"Parts": out, "Model": save_model, "Report": report, "Questions": questions}
+        announce(result, written, skipped, as_json, quiet)
 
 
 def predict_parts(

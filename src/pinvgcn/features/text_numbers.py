@@ -25,7 +25,9 @@ def parse_numbers(texts: np.ndarray, decimal: str) -> np.ndarray:
     numbers: np.ndarray
     if decimal == ".":  # most cells need no care
         numbers = np.array(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
-        careful = np.flatnonzero(~np.isfinite(numbers))
+        plain = np.isfinite(numbers)
+        numbers[plain] = texts[plain].astype(np.float64)  # before 3.1 pandas may miss the last digit
+        careful = np.flatnonzero(~plain)
     else:
         numbers = np.empty(len(texts))
         careful = np.arange(len(texts))

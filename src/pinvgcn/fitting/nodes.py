@@ -413,7 +413,9 @@ def nodes_of(
         return TableNodes(
             X, bins=bins, binning=binning, missing=missing, min_size=min_size, numbers=numbers, group=group
         )
-    raise ParameterError(f"graph must be 'gaussian', 'categorical' or a Graph. Got {graph!r} instead.")
+    raise ParameterError(
+        f"graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got {graph!r} instead."
+    )
 
 
 def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:

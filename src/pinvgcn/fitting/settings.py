@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.experts import NetworkSettings
 from pinvgcn.features.cell_size import cell_size
 from pinvgcn.fitting.class_shares import check_priors
+from pinvgcn.fitting.graph_kind import graph_kind
 from pinvgcn.fitting.inputs import SCALINGS
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, TableNodes, is_scan
 from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
 from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES
 from pinvgcn.graphs import Graph, TableEncoder
-from pinvgcn.group import Group
+from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import TrainingSettings
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import hidden_widths
@@ -99,6 +100,10 @@ class FitSettings:
     def of(cls, parameters: Mapping[str, Any]) -> FitSettings:
         """From the parameters of a classifier, by name."""
         return cls(**{field.name: parameters[field.name] for field in fields(cls)})
+
+    def for_rows(self, X: Any, group: Group = ALONE) -> FitSettings:
+        """With what joins these rows, where ``graph`` is "auto"."""
+        return replace(self, graph=graph_kind(X, group)) if _is_auto(self.graph) else self
 
     def __post_init__(self) -> None:
         if not isinstance(self.sigma, str):

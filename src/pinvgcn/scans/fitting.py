@@ -34,7 +34,7 @@ def fitted(
     """A model of these points, those of all ranks of a group."""
     tell("Preparing", 0, 1)
     settings = request.settings if request.sets is None else with_members(request.settings)
-    model = PinvGCNClassifier(**{"random_state": request.random_state, **settings})
+    model = PinvGCNClassifier("gaussian", **{"random_state": request.random_state, **settings})
     model.verbose = lambda done, total: tell("Fitting", done, total)
     y = labels_of(sample.codes, classes)
     with stopped_by_interrupts():

@@ -307,7 +307,7 @@ def _about(source: ScanSource, seen: Survey, sample: Sample, field: str) -> dict
 def load_scan_model(path: Path) -> Any:
     """A saved model, which must be one of points in space."""
     model = PinvGCNClassifier.load(path)
-    if model.fitted_.nodes.kind != "gaussian" or model.n_features_in_ != 3:
+    if model.graph_kind_ != "gaussian" or model.n_features_in_ != 3:
         raise ModelFileError(f"{path} must be a model of a scan. Got one of a table or a graph instead.")
     return model
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pinvgcn.errors import ParameterError
+from pinvgcn.io.question_file import check_question_file
 from pinvgcn.io.scan_writer import check_target
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 
@@ -43,8 +44,8 @@ def check_outputs(
         if place in taken:
             raise ParameterError(f"{taken[place]} and {option} must be different files. Got {path} twice.")
         taken[place] = option
-        if option == "--questions" and path.suffix.lower() != ".csv":
-            raise ParameterError(f"--questions are CSV: the name must end in .csv. Got {path}.")
+        if option == "--questions":
+            check_question_file(path)
         mine = resumed if option in ("-o", "--questions") else str(place) == saved
         if path.is_file() and not (request.force or mine):
             other = "name" if folder is None else "place"

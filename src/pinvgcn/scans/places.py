@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.group import ALONE, Group
+from pinvgcn.io.question_file import COUNT
 from pinvgcn.scans.cell_sums import CoarseningSums
 from pinvgcn.scans.seen import ONE, Parts, Seen
 
-COUNT = 50  # places
 MOST = 2**16  # cells in memory
 ENOUGH = 16  # points of a cell on average
 NARROW = 4  # sides of a cell between two places

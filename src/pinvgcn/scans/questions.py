@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.asprs import class_name
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.question_file import DIGITS, expected_wrong, write_question_file
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.places import DoubtfulPlace
@@ -22,7 +21,6 @@ COLUMNS = (
     "number", "file", "index", "x", "y", "z", "label", "predicted", "predicted_name", "confidence",
     "runner_up", "runner_up_name", "runner_up_probability", "why",
 )  # fmt: skip
-DIGITS = 6  # after the point of a coordinate
 
 
 @dataclass(frozen=True)
@@ -81,14 +79,8 @@ def questions(
 
 def write_questions(found: list[Question], path: Path) -> None:
     """As CSV; the file appears when it is whole."""
-    with (
-        unfinished(path, error=ScanFileError) as part,
-        part.open("w", newline="", encoding="utf-8") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for question in found:
-            writer.writerow([_text(value) for value in question.as_dict().values()])
+    rows = [list(question.as_dict().values()) for question in found]
+    write_question_file(path, COLUMNS, rows, error=ScanFileError)
 
 
 def _why(place: DoubtfulPlace) -> str:
@@ -98,18 +90,9 @@ def _why(place: DoubtfulPlace) -> str:
         start = "beyond what the model was fitted to; "
     else:
         start = ""
-    wrong = f"{place.wrong:.1f}" if place.wrong < 10 else f"{place.wrong:,.0f}"
-    return (
-        f"{start}{wrong} of {counted(place.points, 'point')} in the cell of {place.side:g} m around it "
-        "expected to be wrong"
-    )
+    wrong, points = expected_wrong(place.wrong), counted(place.points, "point")
+    return f"{start}{wrong} of {points} in the cell of {place.side:g} m around it expected to be wrong"
 
 
 def _name(value: Any, asprs: bool) -> str:
     return class_name(value) if asprs and isinstance(value, int) else str(value)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.{DIGITS}f}".rstrip("0").rstrip(".")
-    return "" if value is None else str(value)

@@ -111,6 +111,9 @@ def serve(connection: Connection) -> None:
 
 def _messages(job: Job) -> Iterator[Message]:
     yield "begun", {}
+    for name in getattr(job.method, "libraries", ()):
+        with contextlib.suppress(ImportError):  # the method says it better
+            importlib.import_module(name)
     try:
         peak = Peak()
         with noted() as notes:

@@ -13,7 +13,7 @@ from pinvgcn.errors import LabelError, ParameterError, TrainingError
 from pinvgcn.experiments.contest.apart import BUDGET, compare_apart
 from pinvgcn.experiments.contest.data import load_task
 from pinvgcn.experiments.contest.report import FILES, OURS, Contest, margin_lines, write_contest
-from pinvgcn.experiments.methods import BASELINES, RIVALS
+from pinvgcn.experiments.methods import BASELINES, OF_TABLES, RIVALS
 from pinvgcn.experiments.ours import Pinv
 from pinvgcn.experiments.task import Method, Sink, Task
 
@@ -30,7 +30,7 @@ __all__ = [
     "write_contest",
 ]
 
-ALL = (OURS, *RIVALS)
+ALL = (OURS, *RIVALS, *OF_TABLES)
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,14 @@ def method_of(name: str) -> Method:
     return Pinv() if name == OURS else BASELINES[name]
 
 
+def methods_for(request: Request, task: Task) -> list[Method]:
+    """The methods that were asked for; of all, those that are for such data."""
+    names = request.methods
+    if task.kind != "table" and names == ALL:
+        names = tuple(name for name in names if name not in OF_TABLES)
+    return [method_of(name) for name in names]
+
+
 def task_for(request: Request) -> Task:
     """Read the data, and see that every class has labels to show and one more to score."""
     check_positive("--budget", request.budget)
@@ -96,6 +104,13 @@ def task_for(request: Request) -> Task:
         unlabelled=request.unlabelled,
         per_class=request.per_class,
     )
+    if task.kind != "table" and request.methods != ALL:
+        for name in OF_TABLES:
+            if name in request.methods:
+                raise ParameterError(
+                    f"{name} is compared on tables. Got {task.title}, made of {task.noun}; leave it out of "
+                    "--methods."
+                )
     assert task.per_class is not None
     least = int(task.class_sizes.argmin())
     size = int(task.class_sizes[least])
@@ -109,18 +124,19 @@ def task_for(request: Request) -> Task:
     return task
 
 
-def count(request: Request) -> int:
+def count(request: Request, task: Task) -> int:
     """How many lines of progress ``run`` reports."""
-    return len(request.methods) * len(request.seeds)
+    return len(methods_for(request, task)) * len(request.seeds)
 
 
 def plan_of(request: Request, task: Task, folder: Path) -> dict[str, Any]:
     """What ``run`` would do."""
     assert task.per_class is not None
-    longest = request.budget * len(request.methods)
+    methods = methods_for(request, task)
+    longest = request.budget * len(methods)
     return {
         "data": f"{task.title}: {task.rows:,} {task.noun}, {len(task.class_names)} classes",
-        "methods": [method_of(name).title for name in request.methods],
+        "methods": [method.title for method in methods],
         "choices_of_labels": len(request.seeds),
         "labels_per_class": task.per_class,
         "folder": str(folder),
@@ -131,7 +147,7 @@ def plan_of(request: Request, task: Task, folder: Path) -> dict[str, Any]:
 def run(request: Request, task: Task, *, progress: Sink = lambda line: None) -> Contest:
     """Let every method answer."""
     start = time.perf_counter()
-    methods = [method_of(name) for name in request.methods]
+    methods = methods_for(request, task)
     comparison = compare_apart(task, methods, seeds=request.seeds, budget=request.budget, progress=progress)
     if not comparison.scores:
         reasons = "; ".join(f"{m.title}: {comparison.failures[m.name]}" for m in methods)

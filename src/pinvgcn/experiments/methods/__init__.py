@@ -4,6 +4,7 @@ In the order in which they build on each other:
 
 - ``encoding``: a table as numbers
 - ``supervised``: what learns from the labelled rows alone
+- ``boosted_categories``: CatBoost, on tables
 - ``self_training``: what takes its own answers as labels
 - ``joined``: the sparse graph and the features that the methods below see of a task
 - ``spreading``, ``poisson``: labels that travel along edges, or along a graph of nearest neighbours
@@ -13,6 +14,7 @@ In the order in which they build on each other:
 
 from pinvgcn.experiments.methods.registry import (
     BASELINES,
+    OF_TABLES,
     RIVALS,
     SIMPLE,
     network_baselines,
@@ -20,4 +22,12 @@ from pinvgcn.experiments.methods.registry import (
     plain_baselines,
 )
 
-__all__ = ["BASELINES", "RIVALS", "SIMPLE", "network_baselines", "paper_baseline", "plain_baselines"]
+__all__ = [
+    "BASELINES",
+    "OF_TABLES",
+    "RIVALS",
+    "SIMPLE",
+    "network_baselines",
+    "paper_baseline",
+    "plain_baselines",
+]

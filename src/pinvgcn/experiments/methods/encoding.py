@@ -18,19 +18,25 @@ def encoded(frame: pd.DataFrame, *, dense: bool = False) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-    number = [
-        pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-        for dtype in frame.dtypes
-    ]
-    numbers, others = frame.columns[number], frame.columns[[not is_number for is_number in number]]
+    numbers = number_columns(frame)
+    others = [name for name in frame if name not in set(numbers)]
     parts: list[Any] = []
     if len(others):
         one_hot = OneHotEncoder(sparse_output=not dense)
-        parts.append((make_pipeline(FunctionTransformer(as_text), one_hot), list(others)))
+        parts.append((make_pipeline(FunctionTransformer(as_text), one_hot), others))
     if len(numbers):
         filled = SimpleImputer(strategy="median", keep_empty_features=True)
-        parts.append((make_pipeline(filled, StandardScaler()), list(numbers)))
+        parts.append((make_pipeline(filled, StandardScaler()), numbers))
     return make_column_transformer(*parts, sparse_threshold=0.0 if dense else 1.0).fit_transform(frame)
+
+
+def number_columns(frame: pd.DataFrame) -> list[Any]:
+    """The names of the columns of numbers, but for booleans."""
+    return [
+        name
+        for name, dtype in frame.dtypes.items()
+        if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    ]
 
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:

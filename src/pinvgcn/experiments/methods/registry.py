@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pinvgcn.checks import check_choice
+from pinvgcn.experiments.methods.boosted_categories import CatBoost
 from pinvgcn.experiments.methods.networks import arma, gcn, gdc, graph_sage, hgnn, hypergcn
 from pinvgcn.experiments.methods.poisson import POISSON_ALONG_EDGES, PoissonLearning
 from pinvgcn.experiments.methods.self_training import SelfTraining
@@ -14,13 +15,15 @@ from pinvgcn.experiments.task import Kind, Method
 
 # what needs no settings, by name
 BASELINES: dict[str, Method] = {
-    method.name: method for method in (*SUPERVISED, LabelSpreading(), PoissonLearning(), SelfTraining())
+    method.name: method
+    for method in (*SUPERVISED, LabelSpreading(), PoissonLearning(), SelfTraining(), CatBoost())
 }
 # what `pinvgcn compare` has, and what the reproduction has beside the methods of the paper
 RIVALS = (
     "nearest_neighbour", "logistic_regression", "random_forest", "extra_trees", "support_vectors",
     "gradient_boosting", "label_spreading", "self_training",
 )  # fmt: skip
+OF_TABLES = ("catboost",)  # what `pinvgcn compare` has besides, on tables
 PLAIN = (
     "logistic_regression", "nearest_neighbour", "extra_trees", "random_forest", "support_vectors",
     "label_spreading", "poisson",

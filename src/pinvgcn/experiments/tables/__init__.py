@@ -7,6 +7,7 @@
 - ``predict``: a saved model on another file, in chunks
 - ``explain``: why a row of a file gets its class from a saved model
 - ``cost``: what it will take
+- ``questions``: the rows whose label would help most
 - ``report``: the page
 """
 

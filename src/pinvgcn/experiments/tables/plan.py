@@ -151,7 +151,7 @@ def _known_rows(frame: pd.DataFrame, group: Group) -> tuple[np.ndarray, int, int
 
     A row that goes may change the bins of the others, so that it takes turns.
     """
-    known = frame.notna().any(axis=1).to_numpy(dtype=bool)
+    known = np.array(frame.notna().any(axis=1), dtype=bool)  # a copy: pandas 3 lends its arrays read-only
     while group.largest(int(known.any())):
         H = TableEncoder(binning=BINNING).fit_transform(frame[known], group)
         joins = np.asarray(H.sum(axis=1)).ravel() > 0

@@ -58,6 +58,10 @@ EXPERTS = "The weights of the experts whose opinions make the answer, as shares 
 IMPORTANCE = """Longer bars: columns without which labels that were held out are found less surely. Lines
 are standard errors over the labels."""
 
+UNSURE = """<p>A label helps most where many rows are in doubt. Rows with the same values are one question;
+the sum of 1 − confidence over those without a class is the number of them that are expected to be wrong.
+Rows that are like one that is asked for come later.</p>"""
+
 MAP = """Every row as a point: close together where rows share many values. The directions are the two
 smoothest patterns (eigenvectors) of the graph, and know nothing of the classes. Where colours mix, the
 columns do not tell the classes apart in these two patterns; the network uses all of them."""

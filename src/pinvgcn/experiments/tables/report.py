@@ -17,27 +17,44 @@ from pinvgcn.experiments.page import cell, definitions, document, figure, sectio
 from pinvgcn.experiments.tables import prose
 from pinvgcn.experiments.tables.classify import Classified
 from pinvgcn.experiments.tables.heldout import FOLDS, Score
+from pinvgcn.experiments.tables.questions import RowQuestion
+from pinvgcn.io.question_file import expected_wrong
 from pinvgcn.io.unfinished import check_output, unfinished
 from pinvgcn.words import counted, decimal, verb, words
 
 SHOWN = 12  # classes in a confusion matrix
 ROOM = 10  # characters of their names there
 DRAWN = 20  # columns in the figure of what they are worth
+QUESTIONS = 10  # that are shown
+VALUES = 90  # characters of a row's cells there
 MANY = 30  # columns, from which on they are listed on demand
 
 
 def write_report(
-    result: Classified, path: str | Path, *, out: Path | None = None, force: bool = False
+    result: Classified,
+    path: str | Path,
+    *,
+    out: Path | None = None,
+    questions: Sequence[RowQuestion] = (),
+    asked: Path | None = None,
+    force: bool = False,
 ) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, whole or not at all; ``asked`` is the file that has all ``questions``."""
     path = check_output(path, force=force)
     started = time.perf_counter()
     with unfinished(path) as temporary:
-        temporary.write_text(html_report(result, out=out), encoding="utf-8")
+        page = html_report(result, out=out, questions=questions, asked=asked)
+        temporary.write_text(page, encoding="utf-8")
     result.seconds["report"] = time.perf_counter() - started
 
 
-def html_report(result: Classified, *, out: Path | None = None) -> str:
+def html_report(
+    result: Classified,
+    *,
+    out: Path | None = None,
+    questions: Sequence[RowQuestion] = (),
+    asked: Path | None = None,
+) -> str:
     """The whole page; it needs no other file."""
     started = time.perf_counter()
     plan = result.plan
@@ -49,6 +66,7 @@ def html_report(result: Classified, *, out: Path | None = None) -> str:
         _classes(result),
         _trust(result),
         _why(result),
+        _doubts(result, questions, asked),
         _map(result),
         _learned(result),
     ]
@@ -229,6 +247,44 @@ def _why(result: Classified) -> str:
         figure(figures.importance(found.columns[:DRAWN]), prose.IMPORTANCE),
         f"<details><summary>All {counted(len(rows), 'column')} in numbers</summary>{numbers}</details>",
     )
+
+
+def _doubts(result: Classified, questions: Sequence[RowQuestion], asked: Path | None) -> str:
+    if not questions:
+        return ""
+    shown = questions[:QUESTIONS]
+    several = len({question.file for question in questions}) > 1
+    used = [plan.name for plan in result.plan.recipe.used]
+    rows = [
+        [
+            cell(str(question.number)),
+            cell(f"{escape(question.file)}, {question.row:,}" if several else f"{question.row:,}"),
+            cell(f"<small>{escape(_values(question, used))}</small>"),
+            cell(escape(question.predicted)),
+            cell(_percent(question.confidence)),
+            cell(f"{escape(question.runner_up)}, {_percent(question.runner_up_probability)}"),
+            cell(f"{expected_wrong(question.wrong)} of {question.rows:,}"),
+        ]
+        for question in shown
+    ]
+    file = "" if asked is None else f"; all are in {escape(asked.name)}"
+    return section(
+        "Where it is unsure",
+        prose.UNSURE,
+        table(
+            ["", "Row", "Its values", "Class", "Confidence", "Runner-up", "Expected to be wrong"],
+            rows,
+            f"The first {len(shown)} of {len(questions)} rows{file}. Expected to be wrong: of the rows "
+            "without a class that have the same values.",
+            kind="dense words",
+        ),
+    )
+
+
+def _values(question: RowQuestion, used: Sequence[str]) -> str:
+    """The first cells of a row, as far as there is room."""
+    text = ", ".join(f"{name} {question.cells[name]}" for name in used if question.cells[name])
+    return text if len(text) <= VALUES else text[: VALUES - 1] + "…"
 
 
 def _map(result: Classified) -> str:

@@ -35,7 +35,7 @@ class Cells:
     ) -> dict[str, np.ndarray]:
         """The named columns of the data lines, each in its type."""
         frame = self._frame(lines, first, types, list(types))
-        return {name: frame[name].to_numpy(dtype) for name, dtype in types.items()}
+        return {name: frame[name].to_numpy(dtype, copy=True) for name, dtype in types.items()}
 
     def types(self, lines: Sequence[bytes], first: int, types: dict[str, np.dtype]) -> dict[str, np.dtype]:
         """The types widened so that they hold these lines too: nothing → whole numbers → numbers, or words.
