@@ -122,7 +122,9 @@ def learn(
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
         usual = None if scan is None else TWICE if twice else GROUPED if in_few_places else USUAL
         ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
-        each = [prepared.of_all_rows(scores) for scores in ensemble.each(seen)]
+        table = isinstance(prepared.nodes, TableNodes)
+        asked = ensemble.of_many(seen, len(prepared.basis)) if table else ensemble.each(seen)
+        each = [prepared.of_all_rows(scores) for scores in asked]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
     bad = scores[~np.isfinite(scores)]
     if group.sum(len(bad)):

@@ -11,6 +11,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from pinvgcn.experts import Seen
+from pinvgcn.parallel import ranges
 
 # names of experts
 NETWORK, TREES, FOREST, LINEAR, KERNEL, DIFFUSION = (
@@ -33,6 +34,7 @@ GROUPED = {**USUAL, NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
 # in another scan: what surrounds a point says more than where labels lie in few places
 AWAY = {**USUAL, FINE_TREES: 0.4, WIDE_TREES: 0.75}
 DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
+BLOCK = 2**16  # rows of a table whose opinions are in memory together
 SURER = 1.4  # how much surer than one member the mean of several may be
 
 
@@ -74,6 +76,12 @@ class Ensemble:
         """Of each member, the opinions of all experts: (experts, m, classes)."""
         for own in zip(*(expert.opinions(seen) for expert in self.experts.values()), strict=True):
             yield np.stack(own)
+
+    def of_many(self, seen: Seen, rows: int) -> list[np.ndarray]:
+        """s_j of each member at so many rows, some at a time, so that all opinions of all of them need not be
+        in memory: (rows, classes)."""
+        blocks = [list(self.each(seen.at(np.arange(some.start, some.stop)))) for some in ranges(rows, BLOCK)]
+        return [np.concatenate(own) for own in zip(*blocks, strict=True)]
 
     def each(self, seen: Seen) -> Iterator[np.ndarray]:
         """s_j of each member: (m, classes)."""

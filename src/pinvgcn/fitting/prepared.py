@@ -62,7 +62,10 @@ class Prepared:
         distinct, keys = None, np.empty(0)
         if isinstance(graph, Hypergraph):
             H = graph.incidence
-            distinct = graph.distinct if inputs is H else distinct_rows(sp.hstack([H, inputs]))
+            own_rows = (
+                inputs if isinstance(nodes, TableNodes) else sp.hstack([H, inputs])
+            )  # of a table: H first
+            distinct = graph.distinct if inputs is H else distinct_rows(own_rows)
             inputs = inputs[distinct.first]
             basis = Basis.of(spectrum, H, nodes=distinct.first, group=graph.group)
             keys = _keys(nodes, extra)[distinct.first]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,13 @@ from pinvgcn.graphs.base import (
 from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.graphs.table import TableEncoder
 from pinvgcn.group import Group, together
+from pinvgcn.parallel import ranges
 from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.spectrum import count_zeros, orient
 
 SOLVERS = ("auto", "krylov", "dense")
 DENSE_SIDE = 3_000  # the smaller side of H̃ up to which its Gram matrix is solved whole
+BLOCK = 2**16  # rows whose vectors are multiplied at a time
 NUMERICAL_RANK = 1e-11  # eigenvalues of H̃ᵀH̃ at or below this are zero but for rounding
 
 
@@ -324,22 +326,51 @@ class Hypergraph(Graph):
         rows, roots = self.incidence[first], np.sqrt(counts)[:, None]
         coefficients = np.hstack([null, Z])
         V = IncidenceExtension(self.weights, coefficients)(rows)
-        gram = self.group.sum(V.T @ (counts[:, None] * V))
+        gram = self._total_of(V, lambda some: V[some].T @ (counts[some, None] * V[some]))
         if np.abs(gram - np.eye(len(gram))).max(initial=0) > 1e-12:  # small σ̃ cost digits: win them back
-            R: Any = np.linalg.qr(roots * V, mode="r")
-            if not self.group.alone:  # of the rows of all ranks
-                R = np.linalg.qr(self.group.rows(R), mode="r")
-            R *= np.sign(np.diag(R))[:, None]
+            R = self._triangle(roots, V, gram)
             coefficients = scipy.linalg.solve_triangular(R, coefficients.T, trans="T").T
             coefficients = self.group.first(coefficients)
-            V = IncidenceExtension(self.weights, coefficients)(rows)
+            extension = IncidenceExtension(self.weights, coefficients)
+            for some in ranges(len(V), BLOCK):
+                V[some] = extension(rows[some])
         signs = np.concatenate([np.ones(k), orient(V[:, k:], counts, group=self.group)])
         coefficients = coefficients * signs
         V *= signs
-        U = roots * V[:, k:]
-        NU = factor @ self.group.sum(factor.T @ U)
-        mu = self.group.sum(np.einsum("ij,ij->j", U, NU))
-        residuals = np.sqrt(self.group.sum(((NU - U * mu) ** 2).sum(axis=0)))
+        mu, residuals = self._values(roots, V[:, k:], factor)
         extension = IncidenceExtension(self.weights, coefficients)
         zeros = count_zeros(1 - mu)
-        return Spectrum(V[inverse], 1 - mu[zeros:], residuals[zeros:], solver, extension, group=self.group)
+        vectors = V if len(first) == len(inverse) else V[inverse]  # in order: where each comes first
+        return Spectrum(vectors, 1 - mu[zeros:], residuals[zeros:], solver, extension, group=self.group)
+
+    def _values(
+        self, roots: np.ndarray, V: np.ndarray, factor: sp.csr_array
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """μ = uᵀH̃H̃ᵀu and |H̃H̃ᵀu − μu| for the vectors u = ``roots`` V (m, r), a block of rows at a time."""
+
+        def vectors(rows: slice) -> np.ndarray:
+            return roots[rows] * V[rows]
+
+        edges = self._total_of(V, lambda rows: factor[rows].T @ vectors(rows))  # H̃ᵀu: (|E|, r)
+        mu = self._total_of(V, lambda rows: np.einsum("ij,ij->j", vectors(rows), factor[rows] @ edges))
+        squares = self._total_of(
+            V, lambda rows: ((factor[rows] @ edges - vectors(rows) * mu) ** 2).sum(axis=0)
+        )
+        return mu, np.sqrt(squares)
+
+    def _total_of(self, V: np.ndarray, part: Callable[[slice], np.ndarray]) -> np.ndarray:
+        """The sum over all rows of V and of all ranks, of a block of rows at a time."""
+        found: np.ndarray = self.group.sum(reduce(np.add, map(part, ranges(len(V), BLOCK) or [slice(0)])))
+        return found
+
+    def _triangle(self, roots: np.ndarray, V: np.ndarray, gram: np.ndarray) -> np.ndarray:
+        """R of ``roots`` V = QR, with a positive diagonal. Of many rows it is found from ``gram`` = RᵀR, near
+        the identity, so that no digits are lost."""
+        if self._total > BLOCK:
+            many: np.ndarray = scipy.linalg.cholesky(gram)
+            return many
+        R: Any = np.linalg.qr(roots * V, mode="r")
+        if not self.group.alone:  # of the rows of all ranks
+            R = np.linalg.qr(self.group.rows(R), mode="r")
+        found: np.ndarray = R * np.sign(np.diag(R))[:, None]
+        return found
