@@ -77,8 +77,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     learning_rate
         Of its training; see ``TrainingSettings``.
     weight_decay, epochs : float and int, or "auto"
-        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 300 elsewhere where trees stand beside the network, and
-        0.0005 and 500 without them.
+        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 300 elsewhere where trees stand beside the
+        network, and 0.0005 and 500 without them.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
         all, "auto" for all up to 32,768 and 4,096 of them beyond, and for 2,048 where trees stand beside the
@@ -91,9 +91,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     members : int or "auto"
         How many networks are trained, whose scores are averaged. Each of several goes without one fold of the
         labels, by which it is found how sure they may be, how much each expert counts, which classes a
-        ``predict_set`` holds and, for scans, how well they do. Folds are random, or for scans such that held-out labels lie as far from
-        others as unlabelled points (docs/maths.md, 9.7). "auto" for 5 on tables and wherever ``geometry`` is
-        used, 1 elsewhere.
+        ``predict_set`` holds and, for scans, how well they do. Folds are random, or for scans such that
+        held-out labels lie as far from others as unlabelled points (docs/maths.md, 9.7). "auto" for 5 on
+        tables and wherever ``geometry`` is used, 1 elsewhere.
     experts : "auto", str or sequence of str
         "categorical": what each member has, some of "network", "forest" (a random forest), "trees" (extremely
         randomised ones), "linear" (logistic regression), "kernel" (logistic regression with a Gaussian
