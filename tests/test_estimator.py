@@ -80,7 +80,8 @@ class TestAgainstTheDenseNetwork:
 
     @pytest.mark.parametrize("scaling", ["isotropic", "centre", "none", "standard"])
     def test_tables_stay_zero_and_one(self, scaling):
-        model = quick("categorical", bins=4, scaling=scaling).fit(TABLE, FEW)
+        plain = {"binning": "width", "numbers": False, "experts": "network", "scaling": scaling}
+        model = quick("categorical", bins=4, **plain).fit(TABLE, FEW)
         columns = [TABLE["kind"] == value for value in "abc"] + [TABLE["other"] == value for value in "uv"]
         edges = np.linspace(TABLE["size"].min(), TABLE["size"].max(), 5)
         place = np.minimum(np.searchsorted(edges, TABLE["size"], side="right") - 1, 3)

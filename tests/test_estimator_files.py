@@ -235,7 +235,7 @@ def test_the_file_is_plain_safetensors(tmp_path):
     fitted("frame")[0].save(str(path))
     with safe_open(path, framework="numpy") as file:
         description = json.loads(file.metadata()["pinvgcn"])
-    assert (description["kind"], description["format"]) == ("model", 6)
+    assert (description["kind"], description["format"]) == ("model", 7)
     assert description["columns"] == ["east", "north", "up"]
     assert description["classes"] == ["fir", "oak", "élan"]
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.safetensors"]

@@ -215,8 +215,11 @@ class TestTables:
         frame, _, labels = table()
         return PinvGCNClassifier("categorical", bins=8, epochs=20).fit(frame, labels)
 
-    def test_values_never_seen_are_said_and_ignored(self, model):
-        frame, _, _ = table()
+    @pytest.mark.parametrize("numbers", [True, False])
+    def test_values_never_seen_are_said_and_ignored(self, numbers):
+        """Numbers beyond those of training are in no bin; seen as numbers they are moved to the nearest."""
+        frame, _, labels = table()
+        model = PinvGCNClassifier("categorical", bins=8, epochs=20, numbers=numbers).fit(frame, labels)
         rows = frame.iloc[:20].copy()
         without = rows.copy()
         rows.loc[rows.index[:3], "shape"] = "cubic"
@@ -228,7 +231,14 @@ class TestTables:
         ) as said:
             got = model.predict_proba(rows)
         assert said[0].filename == __file__  # the warning points at the caller
-        np.testing.assert_array_equal(got, model.predict_proba(without))
+        if not numbers:
+            np.testing.assert_allclose(got, model.predict_proba(without), atol=1e-12)
+            return
+        np.testing.assert_allclose(got[2:], model.predict_proba(without)[2:], atol=1e-12)
+        further = rows.copy()
+        further.loc[rows.index[:2], "weight"] = 1e9
+        with pytest.warns(UnseenValueWarning):
+            np.testing.assert_allclose(got, model.predict_proba(further), atol=1e-12)
 
     def test_a_row_without_any_known_value(self, model):
         rows = table()[0].iloc[:3].copy()

@@ -65,20 +65,26 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     solver, tolerance
         How the spectrum is computed and how large a residual is accepted; see ``Graph.spectrum``.
     bins, binning, missing, min_size
-        "categorical": see ``Hypergraph.from_table``.
+        "categorical": see ``Hypergraph.from_table``. By default bins hold equally many rows
+        (``binning="quantile"``).
+    numbers : bool
+        "categorical": whether columns of numbers are seen as numbers too. Networks see them beside their
+        bins, the other experts in place of them. A missing number is the median, one beyond those of training
+        the nearest of them. Without, only the bin counts.
     scaling : {"ranks", "isotropic", "centre", "none", "standard"}
         What is done to points and other features before the network sees them: "isotropic" centres them,
         brings all coordinates by one common factor to a spread (root mean square) of 10, and each other
         feature by its own; "ranks" does so after it has replaced the values of the other features by their
         normal scores, which depend on ranks alone; "centre" keeps their units; "standard" gives each column
-        a spread of 1. Tables stay 0 and 1, and the features of a given graph stay as they are.
+        a spread of 1. Categories and bins of tables stay 0 and 1; their numbers are such other features. The
+        features of a given graph stay as they are.
     filters, hidden, dropout
         The network; see ``PinvGCN``.
     learning_rate
         Of its training; see ``TrainingSettings``.
     weight_decay, epochs : float and int, or "auto"
-        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 300 where trees stand beside the network, and
-        0.0005 and 500 elsewhere.
+        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 300 elsewhere where trees stand beside the
+        network, and 0.0005 and 500 without them.
     nodes_per_epoch : int, "auto" or None
         How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
         all, "auto" for all up to 32,768 and 4,096 of them beyond, and for 2,048 where trees stand beside the
@@ -90,29 +96,39 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         Importance of the classes in training.
     members : int or "auto"
         How many networks are trained, whose scores are averaged. Each of several goes without one fold of the
-        labels, by which it is found how sure they may be, which classes a ``predict_set`` holds and, for
-        scans, how well they do. Folds are random, or for scans such that held-out labels lie as far from
-        others as unlabelled points (docs/maths.md, 9.7). "auto" for 5 on tables and wherever ``geometry`` is
-        used, 1 elsewhere.
+        labels, by which it is found how sure they may be, how much each expert counts, which classes a
+        ``predict_set`` holds and, for scans, how well they do. Folds are random, or for scans such that
+        held-out labels lie as far from others as unlabelled points (docs/maths.md, 9.7). "auto" for 5 on
+        tables and wherever ``geometry`` is used, 1 elsewhere.
+    experts : "auto", str or sequence of str
+        "categorical": what each member has, some of "network", "forest" (a random forest), "trees" (extremely
+        randomised ones), "linear" (logistic regression), "kernel" (logistic regression with a Gaussian
+        kernel) and "diffusion" (labels spread over a graph of nearest rows); the network is always among
+        them. Their probabilities are multiplied, with exponents found at the labels that the member has not
+        seen: an expert that does badly there counts for nothing (docs/maths.md, 9.6). "auto" for all six.
+        Elsewhere "auto" or "network".
     trees : int or "auto"
-        How many extremely randomised trees each member grows beside its network, from the same labels; the
-        probabilities of all are multiplied, with exponents found at the labels that the member has not seen.
+        How many trees each forest of a member has; 0 for no forest. Of points and graphs these are extremely
+        randomised trees beside the network, from the same labels; the probabilities of all are multiplied,
+        with exponents found at the labels that the member has not seen.
         Those of scans do not know the place, so that they classify other scans. They look twice: half as many
         see fine shapes, half as many wide ones, and so many see what these say of the surroundings of a point
         (docs/maths.md, 9.8); where labels lie in few places, or none is held out, the first two have so many
         each and there are no others. Without ``geometry`` one forest sees what the network sees. "auto" for
-        40 wherever ``geometry`` is used, 0 elsewhere.
+        40 wherever ``geometry`` is used, 60 for tables, 0 elsewhere.
     neighbours : int, "auto" or None
         "gaussian": class probabilities are averaged over what lies around a point, about as widely as over so
         many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used. There are three
         rounds of it where labels of a scan lie in few places (docs/maths.md, 9.1).
-        "categorical": beside each network a walk goes from row to one of so many rows that share most values
-        with it, and tells which labels it meets; None for no walk, "auto" for 5.
+        "categorical": how many of the nearest rows a row is joined to in the graph on which labels spread;
+        None for no diffusion, "auto" for 10.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
         from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. Where labels
         of a scan lie in few places, and in other scans, "estimated" corrects by one step at half power
-        (docs/maths.md, 9.2). "auto" is "estimated" wherever ``geometry`` is used, None elsewhere.
+        (docs/maths.md, 9.2). Of a table it is the more careful the fewer labels there are. "auto" is
+        "estimated" wherever ``geometry`` is used, and for tables with several experts and no
+        ``class_weight``, which it would undo; None elsewhere.
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.

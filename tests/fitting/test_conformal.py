@@ -158,7 +158,7 @@ class TestClassifier:
         """Each member alone, as the joint probabilities are made: averaged over neighbours, with priors."""
         model, _ = fitted("points")
         inputs, V, *_ = model.fitted_.place(X).seen
-        T = model.fitted_.ensemble.exponents[0] ** -2
+        T = 1 / model.fitted_.ensemble.exponents[0]
         odds = []
         for member in model.fitted_.networks.members:
             p = np.exp(apply_layers(member.layers, inputs, V) / T)

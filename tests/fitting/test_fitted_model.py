@@ -13,6 +13,7 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ParameterError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.pool import OF_TABLES
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.integers(0, 2, 200)
@@ -44,7 +45,7 @@ class TestPlacedRows:
         rows = model.place(X)
         opinions = list(model.opinions(rows))
         free = ("context_trees",)
-        names = ("network", *free) if kind == "points" else ("network", "trees", "walk")
+        names = ("network", *free) if kind == "points" else OF_TABLES
         assert [tuple(own) for own in opinions] == [names] * model.ensemble.members
         weights = {name: np.full((200, 1), weight) for name, weight in model.ensemble.weights.items()}
         if kind == "points":

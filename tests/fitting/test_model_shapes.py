@@ -23,12 +23,13 @@ from pinvgcn.io.tensors import load_tensors, save_tensors
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 3)) * [1.0, 2.0, 3.0]
 SIDE = np.arange(60) % 2
+# two columns of numbers and one of letters
 TABLE = pd.DataFrame({"a": np.arange(60) % 3, "b": np.arange(60) % 5, "c": list("xyz") * 20})
 QUICK = {"epochs": 3, "rank": 5}
 
 
 def scan() -> PinvGCNClassifier:
-    """With everything that a model can have but walks; so dense that averages have several rounds."""
+    """With everything that a model of points can have; so dense that averages have several rounds."""
     street = generate_street(2_000, random_state=0)
     y = random_split(street.y, per_class=5, random_state=0)
     model = PinvGCNClassifier(**QUICK, members=2, trees=2)
@@ -306,6 +307,108 @@ def test_what_belongs_to_a_scan_is_refused_elsewhere(case, tmp_path):
             load_with(tmp_path, {}, {**arrays, name: scan_arrays[name]}, case=case)
     with pytest.raises(ModelFileError):
         load_with(tmp_path, {"reach": [1.0, 0]}, case=case)
+
+
+OF_A_TABLE = (
+    "forest.roots", "trees.roots", "linear.slopes", "linear.offsets", "kernel.landmarks", "kernel.scale",
+    "kernel.coefficients", "kernel.offsets", "diffusion.logs", "diffusion.sizes", "diffusion.starts",
+    "diffusion.columns", "diffusion.values",
+)  # fmt: skip
+
+
+def test_a_table_has_all_that_is_changed_here(tmp_path):
+    description, arrays = saved("table")
+    assert set(OF_A_TABLE) <= set(arrays)
+    assert {f"member1.{name}" for name in OF_A_TABLE if not name.startswith("diffusion")} <= set(arrays)
+    assert (description["nodes"]["numbers"], description["spread"]) == (True, 10.0)
+    assert len(arrays["opinions"]) == 6
+    assert arrays["linear.slopes"].shape == (3 + 2, 2)  # three letters, two numbers
+    assert np.isfinite(load_with(tmp_path, {}, case="table").predict_proba(TABLE)).all()
+
+
+@pytest.mark.parametrize("name", OF_A_TABLE)
+def test_what_a_table_lacks_is_refused(name, tmp_path):
+    _, arrays = saved("table")
+    members = [name] if name.startswith("diffusion") else [name, f"member1.{name}"]
+    for missing in members:
+        with pytest.raises(ModelFileError) as caught:
+            load_with(tmp_path, {}, {k: a for k, a in arrays.items() if k != missing}, case="table")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("expert", ["forest", "trees", "linear", "kernel", "diffusion"])
+def test_weights_of_experts_that_are_not_there_are_refused(expert, tmp_path):
+    _, arrays = saved("table")
+    kept = {k: a for k, a in arrays.items() if not k.removeprefix("member1.").startswith(f"{expert}.")}
+    with pytest.raises(ModelFileError, match=r"its array 'opinions' must have the shape \(5,\)"):
+        load_with(tmp_path, {}, kept, case="table")
+
+
+@pytest.mark.parametrize("change", ["not a number", "infinite", "complex", "truth", "negative", "huge"])
+@pytest.mark.parametrize("name", OF_A_TABLE)
+def test_arrays_of_a_table_that_cannot_be_are_refused(name, change, tmp_path):
+    """Nothing is read outside of an array, whatever numbers a file has."""
+    _, arrays = saved("table")
+    array = arrays[name]
+    if change in ("negative", "huge"):
+        if array.dtype.kind != "i":
+            pytest.skip("slopes and values may be any numbers")
+        changed = array.copy()
+        changed.flat[-1] = -1 if change == "negative" else 2**31 - 1
+    else:
+        changed = BAD[change](array)
+    with pytest.raises(ModelFileError) as caught:
+        load_with(tmp_path, {}, {**arrays, name: changed}, case="table")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("last", [-1, 0])
+def test_starts_of_anchors_that_fall_are_refused(last, tmp_path):
+    """SciPy does not look at those between, where the last is no more than 0."""
+    _, arrays = saved("table")
+    starts = arrays["diffusion.starts"].copy()
+    starts[1], starts[-1] = 2**30, last
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {}, {**arrays, "diffusion.starts": starts}, case="table")
+
+
+@pytest.mark.parametrize("sizes", [[0, 5], [60, 5], [-1, 5], [10, 4], [10, 10**12]], ids=str)
+def test_a_diffusion_of_other_sizes_is_refused(sizes, tmp_path):
+    _, arrays = saved("table")
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {}, {**arrays, "diffusion.sizes": np.array(sizes)}, case="table")
+
+
+@pytest.mark.parametrize("case", ["exact", "graph", "scan"])
+@pytest.mark.parametrize("name", ["linear.slopes", "kernel.scale", "diffusion.logs", "forest.roots"])
+def test_what_belongs_to_a_table_is_refused_elsewhere(case, name, tmp_path):
+    _, arrays = saved(case)
+    with pytest.raises(ModelFileError, match=r"must belong to a table|opinions"):
+        load_with(tmp_path, {}, {**arrays, name: saved("table")[1][name]}, case=case)
+
+
+@pytest.mark.parametrize("spread", [None, 0, -1.0, float("nan"), float("inf"), "10", True, [10.0]], ids=str)
+def test_a_spread_that_cannot_be_is_refused(spread, tmp_path):
+    with pytest.raises(ModelFileError):
+        load_with(tmp_path, {"spread": spread}, case="table")
+
+
+def test_a_table_of_other_values_is_refused(tmp_path):
+    nodes = saved("table")[0]["nodes"]
+    encoder = nodes["encoder"]
+    fewer = {**encoder, "columns": encoder["columns"][:2]}
+    for changed in (
+        {**nodes, "numbers": None},
+        {**nodes, "numbers": 1},
+        {**nodes, "numbers": False},
+        {**nodes, "encoder": fewer},
+        {**nodes, "encoder": {**encoder, "min_size": 13}},
+        {**nodes, "encoder": {**encoder, "columns": []}},
+        {key: value for key, value in nodes.items() if key != "numbers"},
+    ):
+        with pytest.raises(ModelFileError) as caught:
+            load_with(tmp_path, {"nodes": changed}, case="table")
+        assert "\n" not in str(caught.value)
 
 
 def test_sets_without_their_sums_are_refused(tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
@@ -13,14 +15,17 @@ from pinvgcn.experts import Seen
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import (
     AWAY,
+    COLDEST,
+    DIFFUSION,
     FINE_TREES,
+    FOREST,
     GROUPED,
     HOTTEST,
+    LINEAR,
     NETWORK,
     PLACE_FREE,
     TREES,
     USUAL,
-    WALK,
     WIDE_TREES,
     Ensemble,
     weights_of,
@@ -46,42 +51,90 @@ def right_with_noise(labels: RowLabels, size: float, seed: int) -> np.ndarray:
     return scores
 
 
+def best_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
+    """T on a fine grid, by log-likelihood less (log T)²."""
+
+    def value(T: float) -> float:
+        return log_softmax(scores / T, axis=1)[np.arange(len(codes)), codes].sum() - np.log(T) ** 2
+
+    grid = np.exp(np.linspace(np.log(COLDEST), np.log(HOTTEST), 4_001))
+    return float(grid[np.argmax([value(T) for T in grid])])
+
+
 class TestWeights:
-    def test_networks_alone_get_the_root_of_the_likeliest_temperature(self):
-        labels = labels_of(200, 200)
-        scores, mine = right_with_noise(labels, 3, 0), labels.take(labels.rows % 20 == 0)
-        found = weights_of([NETWORK], [(scores[None, mine.rows], mine.codes)])[NETWORK] ** -2
+    """Without usual weights: w_o = softmax(L/4)_o/(T T_o)."""
 
-        def loss(T: float) -> float:
-            return -log_softmax(scores[mine.rows] / T, axis=1)[np.arange(len(mine.rows)), mine.codes].mean()
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_formula(self, seed):
+        labels, rng = labels_of(15, 25, 20), np.random.default_rng(seed)
+        codes = labels.codes
+        scores = 2 * rng.normal(size=(4, 60, 3)) * np.array([1, 0.3, 2, 5])[:, None, None]
+        scores[:, np.arange(60), codes] += np.array([1, 0.5, 4, 0])[:, None]
+        T = np.array([best_temperature(own, codes) for own in scores])
+        logs = log_softmax(scores / T[:, None, None], axis=2)
+        shares = softmax(logs[:, np.arange(60), codes].sum(axis=1) / 4)
+        joint = best_temperature(np.tensordot(shares, logs, axes=1), codes)
+        names = [NETWORK, FOREST, LINEAR, DIFFUSION]
+        # held out of several members, of which each has some of the labels
+        parts = [(scores[:, part], codes[part]) for part in np.array_split(rng.permutation(60), 3)]
+        found = weights_of(names, parts)
+        assert list(found) == names
+        np.testing.assert_allclose(list(found.values()), shares / (joint * T), rtol=0.01, atol=1e-9)
 
-        grid = np.linspace(1, HOTTEST, 2_000)
-        best = grid[np.argmin([loss(T) for T in grid])]
-        assert found == pytest.approx(best, rel=0.02)
+    def test_temperatures_have_bounds(self):
+        """Labels that are all wrong say no more than that nothing was learned; nor are few proof."""
+        codes = np.repeat([0, 1], 200)
+        right = 0.01 * (2 * np.eye(2)[codes] - 1)
+        for scores, bound in ((right, COLDEST), (-1e3 * right, HOTTEST)):
+            found = weights_of([NETWORK], [(scores[None], codes)])[NETWORK]
+            assert found == pytest.approx(bound**-2, rel=1e-3)
 
-    def test_never_surer_than_the_networks_are(self):
-        labels = labels_of(5, 5)
-        scores = np.zeros((1, 100, 2))
-        scores[0, labels.rows, labels.codes] = 1.0
-        found = weights_of([NETWORK], [(scores[:, labels.rows], labels.codes)])
-        assert found[NETWORK] == pytest.approx(1, abs=1e-4)
+    def test_one_label_changes_little(self):
+        codes = np.zeros(1, dtype=int)
+        found = weights_of([NETWORK, LINEAR], [(np.array([[[1.0, 0]], [[0.5, 0]]]), codes)])
+        for weight in found.values():
+            assert weight == pytest.approx(0.5, rel=0.4)
+
+    def test_without_labels_held_out_all_count_alike(self):
         assert weights_of([NETWORK]) == {NETWORK: 1}
+        assert weights_of([NETWORK, DIFFUSION]) == {NETWORK: 0.5, DIFFUSION: 0.5}
+        assert weights_of([NETWORK, TREES, LINEAR, "other"])["other"] == 0.25
 
-    def test_many_labels_find_who_is_right(self):
+    def test_scores_that_are_not_finite_decide_nothing(self):
+        """Their sum is refused, with a line that says what to do."""
+        scores = np.array([[[np.nan, 0.0]], [[1.0, 0.0]]])
+        found = weights_of([NETWORK, LINEAR], [(scores, np.zeros(1, dtype=int))])
+        assert found == {NETWORK: 0.5, LINEAR: 0.5}
+
+    def test_an_expert_that_does_badly_counts_for_nothing(self):
         labels = labels_of(200, 200)
         good, noise = right_with_noise(labels, 0.5, 1), np.random.default_rng(2).normal(size=(4_000, 2))
         by_net, by_trees = (
             weights_of([NETWORK, TREES], [(np.stack(both)[:, labels.rows], labels.codes)])
             for both in ((good, noise), (noise, good))
         )
-        assert by_net[NETWORK] > 5 * by_net[TREES]
-        assert by_trees[TREES] > 5 * by_trees[NETWORK]
+        assert by_net[NETWORK] > 1e3 * by_net[TREES]
+        assert by_trees[TREES] > 1e3 * by_trees[NETWORK]
+
+
+class TestWeightsOfAScan:
+    NAMES = (NETWORK, FINE_TREES)
+
+    def test_many_labels_find_who_is_right(self):
+        labels = labels_of(200, 200)
+        good, noise = right_with_noise(labels, 0.5, 1), np.random.default_rng(2).normal(size=(4_000, 2))
+        by_net, by_trees = (
+            weights_of(self.NAMES, [(np.stack(both)[:, labels.rows], labels.codes)], usual=USUAL)
+            for both in ((good, noise), (noise, good))
+        )
+        assert by_net[NETWORK] > 5 * by_net[FINE_TREES]
+        assert by_trees[FINE_TREES] > 5 * by_trees[NETWORK]
 
     def test_few_labels_leave_them_near_the_usual(self):
         labels = labels_of(1, 2)
         scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
-        found = weights_of([NETWORK, TREES], [(scores[:, labels.rows], labels.codes)])
-        for name, weight in weights_of([NETWORK, TREES]).items():
+        found = weights_of(self.NAMES, [(scores[:, labels.rows], labels.codes)], usual=USUAL)
+        for name, weight in weights_of(self.NAMES, usual=USUAL).items():
             assert np.log(found[name] / 1.4) == pytest.approx(np.log(USUAL[name]), abs=0.3)
             assert weight == USUAL[name]
 
@@ -116,15 +169,8 @@ class TestEnsemble:
         np.testing.assert_array_equal(ensemble.exponents, [2, 0.5])
         np.testing.assert_allclose(list(ensemble.each(ROWS)), 2 * a + 0.5 * b)
         np.testing.assert_allclose(ensemble.joint(ROWS), (2 * a + 0.5 * b).mean(axis=0))
-        assert ensemble.alone == 2.5
-
-    def test_without_trees_all_experts_count_alike(self):
-        assert weights_of([NETWORK, WALK]) == {NETWORK: 0.5, WALK: 0.5}
-        assert weights_of([NETWORK, WALK, "linear", "other"])["linear"] == 0.25
-
-    def test_beside_trees_an_expert_counts_as_a_network_does(self):
-        found = weights_of([NETWORK, TREES, "linear"])
-        assert found["linear"] == found[NETWORK] == pytest.approx(0.25)
+        assert ensemble.alone == 1  # less sure than all of them only in a scan
+        assert replace(ensemble, away={"second": 1.0}).alone == 1 / 1.4
 
 
 class Unasked:

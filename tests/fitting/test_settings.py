@@ -28,16 +28,16 @@ def settings(graph, **given) -> FitSettings:
 
 
 @pytest.mark.parametrize(
-    ("kind", "members", "trees", "epochs", "decay", "sample", "neighbours", "like_rows", "priors"),
+    ("kind", "members", "trees", "epochs", "decay", "sample", "neighbours", "joined_rows", "priors"),
     [
         ("scan", 5, 40, 300, 0.0005, 2_048, 10, None, "estimated"),
         ("points", 1, 0, 500, 0.0005, "auto", None, None, None),
-        ("table", 5, 0, 200, 0.01, "auto", None, 5, None),
+        ("table", 5, 60, 200, 0.01, "auto", None, 10, "estimated"),
         ("given", 1, 0, 500, 0.0005, "auto", None, None, None),
     ],
 )
 def test_automatic_settings_of_each_kind(
-    kind, members, trees, epochs, decay, sample, neighbours, like_rows, priors
+    kind, members, trees, epochs, decay, sample, neighbours, joined_rows, priors
 ):
     graph, X = ROWS[kind]
     found = settings(graph)
@@ -45,7 +45,7 @@ def test_automatic_settings_of_each_kind(
     training = resolved.network.training
     assert (resolved.members, resolved.trees, training.epochs) == (members, trees, epochs)
     assert (training.weight_decay, training.nodes_per_epoch) == (decay, sample)
-    assert (resolved.neighbours, resolved.like_rows, resolved.priors) == (neighbours, like_rows, priors)
+    assert (resolved.neighbours, resolved.joined_rows, resolved.priors) == (neighbours, joined_rows, priors)
     assert (resolved.averaging_cell is None) == (neighbours is None)
 
 
@@ -58,7 +58,54 @@ def test_what_is_given_stays(kind):
     training = resolved.network.training
     assert (resolved.members, resolved.trees, resolved.priors) == (2, 3, None)
     assert (training.epochs, training.weight_decay, training.nodes_per_epoch) == (7, 0.1, 9)
-    assert (resolved.neighbours, resolved.like_rows) == ((4, None) if kind == "scan" else (None, 4))
+    assert (resolved.neighbours, resolved.joined_rows) == ((4, None) if kind == "scan" else (None, 4))
+
+
+SIX = ("network", "forest", "trees", "linear", "kernel", "diffusion")
+
+
+@pytest.mark.parametrize(
+    ("given", "experts", "trees"),
+    [
+        ({}, SIX, 60),
+        ({"trees": 0}, ("network", "linear", "kernel", "diffusion"), 0),
+        ({"neighbours": None}, SIX[:5], 60),
+        ({"experts": "network"}, ("network",), 0),
+        ({"experts": ["diffusion", "network", "trees"]}, ("network", "trees", "diffusion"), 60),
+        ({"experts": ["network", "linear"], "trees": 7}, ("network", "linear"), 0),
+        ({"experts": ("network", "forest", "diffusion"), "neighbours": None}, ("network", "forest"), 60),
+    ],
+    ids=str,
+)
+def test_experts_of_a_table(given, experts, trees):
+    found = settings("categorical", **given)
+    resolved = found.resolved(nodes_for(found, TABLE))
+    assert (resolved.experts, resolved.trees) == (experts, trees)
+    assert (resolved.joined_rows is None) == ("diffusion" not in experts)
+    assert resolved.priors == (None if len(experts) == 1 else "estimated")
+
+
+@pytest.mark.parametrize(
+    "experts", ["forest", "all", ["network", "walk"], ["network", "network"], [], ["linear"]], ids=str
+)
+def test_experts_that_there_are_not(experts):
+    with pytest.raises(ParameterError, match=r"experts must be 'auto' or some of network, forest, trees"):
+        settings("categorical", experts=experts)
+
+
+@pytest.mark.parametrize("kind", ["scan", "points", "given"])
+def test_experts_are_those_of_tables(kind):
+    graph, X = ROWS[kind]
+    found = settings(graph, experts=["network", "linear"])
+    with pytest.raises(ParameterError, match=r"experts must be 'auto' or 'network' where X is no table"):
+        found.resolved(nodes_for(found, X))
+    alone = settings(graph, experts="network")
+    assert alone.resolved(nodes_for(alone, X)).experts == ("network",)
+
+
+def test_numbers_are_seen_or_not():
+    with pytest.raises(ParameterError, match=r"numbers must be True or False\. Got 'auto' instead"):
+        settings("categorical", numbers="auto")
 
 
 def test_they_are_values():

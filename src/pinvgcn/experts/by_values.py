@@ -45,4 +45,4 @@ class ByValues:
     ) -> ByValues | None:
         """Models of this ``kind`` from what ``state`` gave; None if a file has none of this name."""
         found = [arrays_after(f"{of_member(number)}{name}.", arrays) for number in range(members)]
-        return cls([kind(**own) for own in found], name) if found[0] else None
+        return cls([kind(**own) for own in found], name) if any(found) else None

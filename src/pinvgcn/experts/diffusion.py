@@ -116,9 +116,13 @@ class Diffusion:
         names = ("values", "columns", "starts", "sizes", "logs")
         values, columns, starts, sizes, logs = (arrays[f"diffusion.{name}"] for name in names)
         neighbours, width = sizes.tolist()
+        # what lies outside would be read from anywhere in memory
+        rising = starts[0] == 0 and (starts[1:] >= starts[:-1]).all()
+        whole = starts[-1] == len(columns) == len(values)
+        if not (rising and whole and ((columns >= 0) & (columns < width)).all()):
+            raise ValueError("its diffusion has values of anchors that are not there")
         anchors = sp.csr_array((values.astype(np.float32), columns, starts), shape=(len(starts) - 1, width))
-        anchors.check_format(full_check=True)  # what lies outside would be read from anywhere in memory
-        if not 0 < neighbours < anchors.shape[0]:
+        if not 0 < neighbours < anchors.shape[0] == logs.shape[1]:
             raise ValueError("its diffusion has other anchors than it says")
         return cls(anchors.toarray(), neighbours, logs)
 

@@ -41,9 +41,13 @@ class Linear:
 
 
 def regression(X: np.ndarray, labels: LabelledRows, strength: float) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes (v, classes) and offsets (classes,) that scikit-learn finds; of two classes half for each."""
+    """Slopes (v, classes) and offsets (classes,) that scikit-learn finds; of two classes half for each.
+
+    Weights of labels have the mean 1: their unit does not change the penalty.
+    """
     model = LogisticRegression(C=strength, max_iter=ROUNDS, tol=STILL)
-    model.fit(X, labels.codes, sample_weight=labels.weights)
+    counts = None if labels.weights is None else labels.weights / labels.weights.mean()
+    model.fit(X, labels.codes, sample_weight=counts)
     slopes, offsets = model.coef_.T, model.intercept_
     if len(model.classes_) == 2:
         slopes, offsets = np.hstack([-slopes, slopes]) / 2, np.array([-offsets[0], offsets[0]]) / 2

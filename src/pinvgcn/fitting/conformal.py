@@ -18,8 +18,10 @@ from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.group import ALONE, Group
+from pinvgcn.parallel import ranges
 
 SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
+BLOCK = 2**16  # rows at a time
 ARRAYS = ("odds", "codes", "members", "above")  # the fields, in a file after "sets."
 
 
@@ -66,7 +68,7 @@ class PredictionSets:
         own = rows - start
         here = (own >= 0) & (own < each.shape[1])
         odds = np.zeros(len(rows))
-        odds[here] = odds_of(each)[members[here], own[here], codes[here]]
+        odds[here] = odds_of(each[members[here], own[here]])[np.arange(here.sum()), codes[here]]
         found = np.zeros(len(rows))
         found[here] = each[members[here], own[here]].argmax(axis=1)
         plain = cls(
@@ -101,12 +103,13 @@ class PredictionSets:
     def count(self, each: np.ndarray) -> np.ndarray:
         """How many labels of each class have larger odds than a row, by members' probabilities ``each``
         (members, m, classes) at the rows: (m, classes)."""
-        odds = odds_of(each)
-        above = np.zeros(odds.shape[1:], dtype=np.int32)
-        for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
-            known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
-            here = odds[number, :, code] * (1 + SAME)
-            above[:, code] += len(known) - np.searchsorted(known, here, side="right")
+        above = np.zeros(each.shape[1:], dtype=np.int32)
+        for rows in ranges(len(above), BLOCK):
+            odds = odds_of(each[:, rows])
+            for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
+                known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
+                here = odds[number, :, code] * (1 + SAME)
+                above[rows, code] += len(known) - np.searchsorted(known, here, side="right")
         return above
 
     def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:

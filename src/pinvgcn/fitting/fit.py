@@ -367,4 +367,5 @@ def _weighed(
         (opinions[number][:, end - len(held.rows) : end], held.codes)
         for (number, held), end in zip(kept, ends, strict=True)
     ]
-    return replace(ensemble, weights=weights_of(ensemble.names, unseen, usual=usual))
+    counts = None if labels.weights is None else labels.weights[np.searchsorted(labels.rows, rows)]
+    return replace(ensemble, weights=weights_of(ensemble.names, unseen, usual=usual, counts=counts))

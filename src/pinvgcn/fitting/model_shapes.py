@@ -12,10 +12,12 @@ from pinvgcn.features.averages import ONE
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import KNOTS
 from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.nodes import TableNodes, nodes_from_state
 from pinvgcn.io.shapes import Shapes
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
-# n rows of training, k basis values of each, m classes, j members, N inputs of the network, d coordinates
+# n rows of training, k basis values of each, m classes, j members, N inputs of the network, d coordinates,
+# v columns that experts of a table other than networks see, a anchors of a diffusion with e values
 OF_A_MODEL = {
     "shift": "N",
     "scale": "N",
@@ -51,11 +53,11 @@ OF_A_MODEL = {
     "sets.members": "t",
     "sets.above": "n m",
     "sets.sums": "cells rjm",
-    "walk.hits": "j a m",
-    "walk.doubt": "j",
-    "walk.sizes": "2",
-    "walk.starts": "starts",
-    "walk.values": "v",
+    "diffusion.logs": "j a m",
+    "diffusion.sizes": "2",
+    "diffusion.starts": "starts",
+    "diffusion.columns": "e",
+    "diffusion.values": "e",
 }
 WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
          "around.sums", "sets.sums", "sets.above", "transduction", "places.cells", "first.keys",
@@ -65,8 +67,19 @@ OF_A_SCAN = ("away", "places", "places.cells", "fine_trees.roots", "wide_trees.r
 MOST_ROUNDS = 10  # of averages
 TINY = np.finfo(float).tiny  # more than nothing
 OF_TWO_LOOKS = ("first", "first.keys", "first.counts", "first.sums", "context_trees.roots")
-TREES = ("trees", "fine_trees", "wide_trees", "context_trees")
+TREES = ("trees", "fine_trees", "wide_trees", "context_trees", "forest")
 OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
+# experts of a table that a member has one model of each, l landmarks
+BY_VALUES = {
+    "linear": {"slopes": "v m", "offsets": "m"},
+    "kernel": {"landmarks": "l v", "scale": "v", "coefficients": "l m", "offsets": "m"},
+}
+# an array of each expert but the network, in the file of whose model it is
+OF_EXPERTS = (
+    "forest.roots", "trees.roots", "fine_trees.roots", "wide_trees.roots", "linear.offsets", "kernel.offsets",
+    "diffusion.logs",
+)  # fmt: skip
+OF_A_TABLE = ("forest.", "linear.", "kernel.", "diffusion.")  # what experts of a table alone have
 
 
 def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spectrum: Spectrum) -> None:
@@ -79,9 +92,7 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         "m": len(description["classes"]),
         "j": members,
         "jm": members * len(description["classes"]),
-        "o": 2
-        if "first" in arrays
-        else 1 + sum(f"{name}.roots" in arrays for name in TREES[:3]) + ("walk.hits" in arrays),
+        "o": 2 if "first" in arrays else 1 + sum(name in arrays for name in OF_EXPERTS),
         "w": 1 if "first" in arrays else 2,
         "rm": description["rounds"][0] * len(description["classes"]),
         "rjm": description["rounds"][0] * members * len(description["classes"]),
@@ -104,8 +115,8 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         _check_cloud(description, arrays, inputs - dimension - extra)
     if kind == "categorical" and isinstance(extension, IncidenceExtension):
         shapes("spectrum.extension.weights", extension.weights, "own")
-    if "walk.hits" in arrays:
-        shapes.known |= {"a": len(arrays["walk.starts"]) - 1, "v": int(arrays["walk.starts"].flat[-1])}
+    _check_knots(arrays)
+    _check_table(shapes, description, arrays)
     for name, letters in OF_A_MODEL.items():
         if name in arrays:
             shapes(name, arrays[name], letters)
@@ -122,13 +133,16 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
 
 
 def _check_numbers(description: dict[str, Any]) -> None:
-    """How often is averaged, and what was estimated."""
+    """How often is averaged, how far inputs spread, and what was estimated."""
     rounds = description["rounds"]
     here, away = rounds
     if not (_is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS)):
         raise ModelFileError(
             f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead."
         )
+    spread = description["spread"]
+    if not (_is_number(spread) and 0 < spread < math.inf):
+        raise ModelFileError(f"its spread must be a positive number. Got {spread!r} instead.")
     if not (_is_number(description["away_power"]) and 0 <= description["away_power"] <= 1):
         raise ModelFileError(
             f"its away_power must be from 0 to 1. Got {description['away_power']!r} instead."
@@ -213,6 +227,10 @@ def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], sha
     for name, bad in wrong.items():
         if bad:
             raise ModelFileError(f"its array {name!r} cannot be sums over cells; save the model again.")
+
+
+def _check_knots(arrays: dict[str, np.ndarray]) -> None:
+    """Of normal scores."""
     knots, scores = arrays.get("ranks.knots", np.zeros((1, 0))), arrays.get("ranks.scores", np.zeros((1, 0)))
     rising = (
         knots.dtype.kind == scores.dtype.kind == "f"
@@ -227,6 +245,53 @@ def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], sha
 def _beyond(sums: np.ndarray | None, counts: np.ndarray) -> bool:
     """Whether they are no sums of so many probabilities."""
     return sums is not None and bool(((sums < 0) | (sums > counts * ONE)).any())
+
+
+def _check_table(shapes: Shapes, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """What is seen of the rows of a table, and the experts that see it."""
+    nodes, extra = description["nodes"], description["n_extra"]
+    found = [name for name in arrays if _of_first(name).startswith(OF_A_TABLE)]
+    if nodes["kind"] != "categorical":
+        if found:
+            raise ModelFileError(f"its array {found[0]!r} must belong to a table; save the model again.")
+        return
+    if not isinstance(nodes["numbers"], bool):
+        raise ModelFileError(f"its numbers must be true or false. Got {nodes['numbers']!r} instead.")
+    table = nodes_from_state("categorical", nodes, arrays)
+    assert isinstance(table, TableNodes)
+    own, numbers = len(table.encoder.edge_columns), len(table.encoder.number_columns) * table.with_numbers
+    if own != shapes.known["own"] or numbers > extra:
+        raise ModelFileError(
+            f"its table must have {shapes.known['own']} values and {extra} numbers or fewer. Got {own} and "
+            f"{numbers} instead; save the model again."
+        )
+    shapes.known["v"] = width = len(table.columns(extra).number)
+    for number in range(description["members"]):
+        prefix = f"member{number}." if number else ""
+        for expert, wanted in BY_VALUES.items():
+            if f"{expert}.offsets" not in arrays:
+                continue
+            own_shapes = Shapes(m=shapes.known["m"], v=width)
+            for name, letters in wanted.items():
+                own_shapes(f"{prefix}{expert}.{name}", arrays[f"{prefix}{expert}.{name}"], letters)
+    if "diffusion.logs" in arrays:
+        shapes.known["a"] = len(arrays["diffusion.starts"]) - 1
+        sizes = shapes("diffusion.sizes", arrays["diffusion.sizes"], "2")
+        if sizes.dtype.kind not in "iu" or sizes[1] != width:
+            raise ModelFileError(f"its diffusion must see {width} columns. Got {sizes[1]} instead.")
+    for name in found:
+        array, whole = arrays[name], name.endswith((".sizes", ".starts", ".columns"))
+        kinds = "iu" if whole else "f"
+        if not _of_first(name).startswith("forest.") and not (
+            array.dtype.kind in kinds and np.isfinite(array).all()
+        ):
+            raise ModelFileError(f"its array {name!r} does not hold what it should; save the model again.")
+
+
+def _of_first(name: str) -> str:
+    """The name of an array of any member without that of the member."""
+    member, _, rest = name.partition(".")
+    return rest if member.startswith("member") and member[6:].isdecimal() else name
 
 
 def _check_member(shapes: Shapes, arrays: dict[str, np.ndarray], prefix: str, depth: int) -> None:

@@ -131,11 +131,13 @@ def weights_of(
     unseen: Sequence[tuple[np.ndarray, np.ndarray]] = (),
     *,
     usual: Mapping[str, float] | None = None,
+    counts: np.ndarray | None = None,
 ) -> dict[str, float]:
     """w of an ``Ensemble`` of these experts, by name.
 
     ``unseen`` are pairs of a member's opinions (experts, m, classes) at labels that were held out of its
-    training, and their class codes (m,).
+    training, and their class codes (m,). ``counts`` are the weights of all these labels, one after the
+    other; without ``usual`` they count in the likelihoods, with the mean 1.
 
     With ``usual`` weights u, those of a scan, w = 1.4 e^v, where v maximises
     Σ log softmax(Σ_o e^(v_o) o_i)_{y_i} − 10 |v − log u|² over these labels i. Without, each expert has a
@@ -147,30 +149,32 @@ def weights_of(
     scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
     if unseen and np.isfinite(scores).all():  # else there is nothing to learn from, or their sum is refused
         codes = np.concatenate([codes for _, codes in unseen])
-        known.append(_by_likelihood(scores, codes) if usual is None else _near(known[0], scores, codes))
+        counts = np.ones(len(codes)) if counts is None else counts / counts.mean()
+        near = usual is not None
+        known.append(_near(known[0], scores, codes) if near else _by_likelihood(scores, codes, counts))
     return dict(zip(names, known[-1].tolist(), strict=True))
 
 
-def _loss(scores: np.ndarray, codes: np.ndarray) -> float:
-    """− Σ log softmax(s_i)_{y_i}"""
-    return -float(log_softmax(scores, axis=1)[np.arange(len(codes)), codes].sum())
+def _loss(scores: np.ndarray, codes: np.ndarray, counts: np.ndarray | float = 1.0) -> float:
+    """− Σ c_i log softmax(s_i)_{y_i}"""
+    return -float((counts * log_softmax(scores, axis=1)[np.arange(len(codes)), codes]).sum())
 
 
-def _by_likelihood(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _by_likelihood(scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """From opinions (experts, m, classes) at held-out labels: (experts,)."""
-    cooler = np.array([_inverse_temperature(own, codes) for own in scores])
+    cooler = np.array([_inverse_temperature(own, codes, counts) for own in scores])
     logs = log_softmax(cooler[:, None, None] * scores, axis=2)
-    weights = softmax([-DECIDES * _loss(own, codes) for own in logs])
-    joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes)
+    weights = softmax([-DECIDES * _loss(own, codes, counts) for own in logs])
+    joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes, counts)
     exponents: np.ndarray = joint * cooler * weights
     return exponents
 
 
-def _inverse_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
+def _inverse_temperature(scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> float:
     """1/T of scores (m, classes)."""
     bounds = (-np.log(HOTTEST), -np.log(COLDEST))
     found = minimize_scalar(
-        lambda v: _loss(np.exp(v) * scores, codes) + v**2, bounds=bounds, method="bounded"
+        lambda v: _loss(np.exp(v) * scores, codes, counts) + v**2, bounds=bounds, method="bounded"
     )
     return float(np.exp(found.x))
 

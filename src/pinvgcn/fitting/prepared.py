@@ -62,10 +62,9 @@ class Prepared:
         distinct, keys = None, np.empty(0)
         if isinstance(graph, Hypergraph):
             H = graph.incidence
-            own_rows = (
-                inputs if isinstance(nodes, TableNodes) else sp.hstack([H, inputs])
-            )  # of a table: H first
-            distinct = graph.distinct if inputs is H else distinct_rows(own_rows)
+            table = isinstance(nodes, TableNodes)  # whose inputs begin with H
+            whole = inputs if table else sp.hstack([H, inputs])
+            distinct = graph.distinct if inputs is H else distinct_rows(whole)
             inputs = inputs[distinct.first]
             basis = Basis.of(spectrum, H, nodes=distinct.first, group=graph.group)
             keys = _keys(nodes, extra)[distinct.first]

@@ -28,7 +28,7 @@ from pinvgcn.nn.model import hidden_widths
 
 MEMBERS = 5  # each learns from four fifths of the labels
 TREES = {"scan": 40, "table": 60}  # of each member: 100 are no better (docs/accuracy.md)
-EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside trees and walks it needs fewer
+EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside others it needs fewer
 WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # the larger one makes networks of tables less sure
 SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
 NEIGHBOURS = 10  # points that an average counts for, beside the point itself
@@ -181,7 +181,8 @@ class FitSettings:
     def _priors(self, scan: bool, pool: bool) -> Any:
         if not _is_auto(self.priors):
             return self.priors
-        return "estimated" if scan else "safely" if pool else None
+        # weights of classes that a user gives would be undone by the shares of a table
+        return "estimated" if scan else "safely" if pool and self.class_weight is None else None
 
     def resolved(self, nodes: Nodes) -> ResolvedSettings:
         """With every "auto" replaced by what it means for these nodes."""

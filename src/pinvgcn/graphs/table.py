@@ -112,7 +112,13 @@ class TableEncoder:
         if total == 0:
             raise DataError("The table has 0 sample(s) on all ranks while a minimum of 1 is required.")
         rules = learn_rules(
-            cells, bins=self.bins, binning=self.binning, start=start, total=total, group=group
+            cells,
+            bins=self.bins,
+            binning=self.binning,
+            min_size=self.min_size,
+            start=start,
+            total=total,
+            group=group,
         )
         places = [
             self._place(rule, column.codes, column.values) for rule, column in zip(rules, cells, strict=True)

@@ -59,9 +59,19 @@ class ColumnCells:
 
 
 def learn_rules(
-    columns: Sequence[ColumnCells], *, bins: int, binning: str, start: int, total: int, group: Group
+    columns: Sequence[ColumnCells],
+    *,
+    bins: int,
+    binning: str,
+    min_size: int,
+    start: int,
+    total: int,
+    group: Group,
 ) -> list[Rule]:
-    """The rule of each column, from the rows of all ranks; ``start`` and ``total`` are those of the rows."""
+    """The rule of each column, from the rows of all ranks; ``start`` and ``total`` are those of the rows.
+
+    Of few rows there are fewer bins of equally many: such that each can have ``min_size``.
+    """
     told = group.values([column.told() for column in columns])
     rules: list[Rule] = []
     for column, said in zip(columns, zip(*told, strict=True), strict=True):
@@ -77,7 +87,8 @@ def learn_rules(
             if binning == "quantile":
                 many = max(one["distinct"] for one in filled) > FEW
                 x, counts = _weighed(column, many, start, total, group)
-                rules.append(Bins.filled(x, counts, bins, low=low, high=high))
+                most = max(1, min(bins, int(counts.sum()) // min_size))
+                rules.append(Bins.filled(x, counts, most, low=low, high=high))
             else:
                 rules.append(Bins.between(low, high, bins))
     return rules

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
 
-FORMAT = 6  # raised whenever the layout changes; docs/file_format.md describes each
+FORMAT = 7  # raised whenever the layout changes; docs/file_format.md describes each
 _COMPLEX = "complex:"
 
 
