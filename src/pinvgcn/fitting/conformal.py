@@ -59,9 +59,7 @@ class PredictionSets:
         some = [(number, labels) for number, labels in enumerate(held) if labels is not None]
         if not some:
             return None
-        P = smoothing.weighed(np.concatenate([softmax(s, axis=1) for s in scores], axis=1))
-        flat, around = smoothing.among_all(P, nodes)
-        each = np.stack(np.split(flat, len(scores), axis=1))
+        each, around = smoothing.of_members(scores, nodes)
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])

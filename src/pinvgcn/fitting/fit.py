@@ -146,7 +146,7 @@ def learn(
     )
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
-    alone = [ensemble.alone * scores for scores in each]
+    alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
     held = [held for _, held in folds]
     conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start)
     return FittedModel(

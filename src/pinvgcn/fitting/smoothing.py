@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,6 +162,16 @@ class Smoothing:
             sums.append(own.sums)
             q = self.averaged(q, nodes.points, averages_of_all(own, nodes.points, group), "training")
         return q, replace(own, sums=np.hstack(sums))
+
+    def of_members(self, scores: Sequence[np.ndarray], nodes: Nodes) -> tuple[np.ndarray, Averages | None]:
+        """The same from the scores (n, classes) of each member: (members, n, classes)."""
+        each = np.empty((len(scores), *scores[0].shape))
+        for number, own in enumerate(scores):
+            each[number] = self.weighed(softmax(own, axis=1))
+        if self.neighbours is None or not isinstance(nodes, CloudNodes):
+            return each, None
+        flat, around = self.among_all(np.hstack(list(each)), nodes)
+        return np.stack(np.split(flat, len(scores), axis=1)), around
 
     def weighed(self, P: np.ndarray) -> np.ndarray:
         """f ∘ p, normalised, for each of the blocks of classes that stand side by side: (m, …)"""
