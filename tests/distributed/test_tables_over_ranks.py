@@ -346,6 +346,7 @@ def spread(process_group, kind, anchors):
     }
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("anchors", [30, 4_096])
 def test_experts_of_a_table_with_numbers(ranks, kind, anchors):
