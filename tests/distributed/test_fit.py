@@ -36,6 +36,18 @@ def table(n=200):
     return pd.DataFrame(columns), names, {"features": np.round(rng.random((n, 1)), 1)}
 
 
+def numbers(n=200):
+    """With columns of numbers, some of them missing, and one that all rows share."""
+    rng = np.random.default_rng(6)
+    X, y, others = table(n)
+    code = np.where(y == "elm", 1.0, 0.0)
+    X = X[["c0", "c1"]].assign(
+        size=np.round(rng.normal(size=n) + code, 2), rain=rng.exponential(size=n), seven=7.0
+    )
+    X.loc[rng.random(n) < 0.2, "rain"] = np.nan
+    return X, y, others
+
+
 def scan(n=2_100):
     """Enough points for all that "auto" does with them: shapes, trees, averages, estimated shares."""
     rng = np.random.default_rng(5)
@@ -44,7 +56,7 @@ def scan(n=2_100):
     return X, np.where(rng.random(n) < 0.02, wall, -1).astype(int), {}
 
 
-DATA = {"cloud": cloud, "table": table, "scan": scan}
+DATA = {"cloud": cloud, "table": table, "numbers": numbers, "scan": scan}
 CASES = {  # the data, what is given beside them, settings, how two and four ranks share out the rows
     "simple": ("cloud", ["features"], {"sigma": 3.0, "rank": 12, "epochs": 10}, "uneven", "even"),
     "members": (
@@ -71,6 +83,13 @@ CASES = {  # the data, what is given beside them, settings, how two and four ran
     ),
     "scan": ("scan", [], {"epochs": 4, "trees": 3, "members": 3, "rank": 10}, "uneven", "empty"),
     "rows": ("table", [], {"epochs": 6, "members": 2}, "even", "empty"),
+    "numbers": (
+        "numbers",
+        ["features"],
+        {"graph": "categorical", "epochs": 6, "members": 2, "class_weight": "balanced"},
+        "empty",
+        "uneven",
+    ),
     "more": (
         "table",
         ["features"],
@@ -89,9 +108,9 @@ CASES = {  # the data, what is given beside them, settings, how two and four ran
 RUNS = [(name, size, case[size // 2 + 2]) for name, case in CASES.items() for size in SIZES]
 
 
-def results(model, X, others):
+def results(model, X, others, given):
     """What a model says of itself and of rows that it may have seen."""
-    new = {"features": others["features"][:25]} if model.fitted_.scaling.n_extra else {}
+    new = {"features": others["features"][:25]} if given else {}
     own = {} if model.graph_kind_ == "categorical" else {"among": "own"}
     says = {
         "weights": [w.detach().numpy() for w in model.network_.parameters()],
@@ -118,7 +137,7 @@ def fitted(process_group, name, kind):
     given = {key: others[key][mine] for key in wanted}
     model = PinvGCNClassifier(**settings)
     model.fit(X[mine], y[mine], **given, process_group=process_group)
-    return results(model, X, others)
+    return results(model, X, others, "features" in given)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A table whose rows are shared out: the hypergraph, its spectrum and its walks are those of one process."""
+"""A table whose rows are shared out: the hypergraph, its spectrum, its experts are those of one process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from ranks import SIZES, shares
 
 import pinvgcn.experts.diffusion
 import pinvgcn.graphs.training_values
-from pinvgcn import Hypergraph
+from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
 from pinvgcn.errors import PinvGCNError
-from pinvgcn.experts.diffusion import Steps
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows, pooled, row_hashes
 from pinvgcn.group import Group
@@ -328,29 +326,41 @@ def test_the_estimate_of_how_many_rows_differ():
         assert pool.distinct == pytest.approx(len(first), rel=3 / np.sqrt(1_000))
 
 
-def walked(process_group, kind, anchors):
+def spread(process_group, kind, anchors):
+    """The graph of nearest rows, and a model of six experts on the same rows."""
     group = Group.of(process_group)
     pinvgcn.experts.diffusion.ANCHORS, before = anchors, pinvgcn.experts.diffusion.ANCHORS
     try:
-        graph = Hypergraph.from_table(own(group, TABLE, kind), process_group=process_group)
-        steps = Steps.of(graph, 5)
-        y = [np.where(np.arange(N) % 16 < 8 * part, FEW, -1) for part in (1, 2)]
-        walk = steps.walk([RowLabels.of(labels, N) for labels in y])
+        model = PinvGCNClassifier("categorical", epochs=5, trees=5, members=2)
+        model.fit(own(group, TABLE, kind), own(group, FEW, kind), process_group=process_group)
     finally:
         pinvgcn.experts.diffusion.ANCHORS = before
-    return walk.anchors.toarray(), walk.hits, walk.logs(steps.nearest)[:, steps.inverse]
+    found = model.fitted_
+    diffusion = found.ensemble.experts["diffusion"]
+    return {
+        "anchors": diffusion.anchors,
+        "logs": diffusion.logs,
+        "weights": found.ensemble.exponents,
+        "proba": found.transduction_proba,
+        "again": found.probabilities(found.place(TABLE[:7])),
+    }
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("anchors", [30, 8_192])
-def test_walks(ranks, kind, anchors):
-    chosen, hits, logs = walked(None, kind, anchors)
+@pytest.mark.parametrize("anchors", [30, 4_096])
+def test_experts_of_a_table_with_numbers(ranks, kind, anchors):
+    one = spread(None, kind, anchors)
+    assert len(one["weights"]) == 6
     for size in SIZES:
-        found = ranks.run(size, walked, kind, anchors)
-        for one in found:
-            np.testing.assert_array_equal(one[0], chosen)
-            np.testing.assert_allclose(one[1], hits, atol=1e-10)
-        np.testing.assert_allclose(np.concatenate([one[2] for one in found], axis=1), logs, atol=1e-9)
+        found = ranks.run(size, spread, kind, anchors)
+        for other in found:
+            np.testing.assert_allclose(other["anchors"], one["anchors"], atol=1e-6)
+            np.testing.assert_allclose(other["logs"], one["logs"], atol=1e-5)
+            np.testing.assert_allclose(other["weights"], one["weights"], atol=1e-5)
+            np.testing.assert_allclose(other["again"], one["again"], atol=1e-5)
+        together = np.vstack([other["proba"] for other in found])
+        np.testing.assert_allclose(together, one["proba"], atol=1e-5)
 
 
 def test_mushroom(ranks):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.datasets import make_blobs
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ModelFileError
@@ -82,6 +82,27 @@ def leaves_of(forest: Forest, points: np.ndarray) -> np.ndarray:
 def test_every_leaf_is_scikit_learns():
     points = np.concatenate([X, EDGES, on_the_thresholds()])
     np.testing.assert_array_equal(leaves_of(grown(), points), learned().apply(points))
+
+
+@pytest.mark.parametrize(
+    "weights", [None, np.random.default_rng(0).uniform(0.1, 3, 90)], ids=["equal", "weighed"]
+)
+@pytest.mark.parametrize("features", [X, COARSE], ids=["numbers", "coarse"])
+def test_a_random_forest_is_scikit_learns(features, weights):
+    """Labels drawn with replacement and the best thresholds."""
+    labels = RowLabels.of(FEW, 90, sample_weight=weights)
+    plain = RandomForestClassifier(20, random_state=3)
+    plain.fit(features[labels.rows], labels.codes, sample_weight=labels.weights)
+    points = np.concatenate([features, EDGES])
+    epsilon = 1 / (2 * 20 * 3)
+    expected = np.log((plain.predict_proba(points) + epsilon) / (1 + 3 * epsilon))
+    forest = Forest.grown(features, labels, labels.rows, count=20, seed=3, drawn=True)
+    np.testing.assert_allclose(forest.log_proba(points), expected, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(
+        Forest.from_state(forest.state(), 4).log_proba(points), forest.log_proba(points)
+    )
+    sparse = Forest.grown(sp.csr_array(features), labels, labels.rows, count=20, seed=3, drawn=True)
+    np.testing.assert_allclose(sparse.log_proba(sp.csr_array(points)), expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("leaf_size", [1, 5])

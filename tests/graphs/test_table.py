@@ -695,3 +695,79 @@ def test_quantile_bins_by_hand() -> None:
 def test_an_unknown_binning() -> None:
     with pytest.raises(ParameterError, match="'width', 'quantile'"):
         TableEncoder(binning="log")
+
+
+NUMBERS = pd.DataFrame(
+    {
+        "kind": list("xyxyxyxy"),
+        "size": [1.0, 2, 3, 4, 5, 6, 7, 8],
+        "wet": [True, False] * 4,
+        "rain": [0, 0, 0, 0, 0, 3, 5, None],
+    }
+)
+
+
+def test_numbers_are_the_numeric_columns_in_their_order() -> None:
+    encoder = TableEncoder(4, binning="quantile", min_size=1)
+    H = encoder.fit_transform(NUMBERS)
+    assert encoder.number_columns.tolist() == [1, 3]
+    owners = encoder.edge_columns
+    assert len(owners) == H.shape[1] == len(encoder.names)
+    for name, owner in zip(encoder.names, owners, strict=True):
+        assert name.split()[0] == NUMBERS.columns[owner]
+    found = encoder.numbers(NUMBERS)
+    np.testing.assert_array_equal(found[:, 0], NUMBERS["size"])
+    np.testing.assert_array_equal(found[:7, 1], NUMBERS["rain"][:7])
+    # by name, whatever the order, and whatever stands beside them
+    other = NUMBERS[["rain", "wet", "size", "kind"]].assign(more=1.0)
+    np.testing.assert_array_equal(encoder.numbers(other), found)
+    again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    np.testing.assert_array_equal(again.numbers(NUMBERS), found)
+
+
+@pytest.mark.parametrize("missing", ["ignore", "value"])
+def test_missing_numbers_are_the_median(missing: str) -> None:
+    encoder = TableEncoder(4, binning="quantile", min_size=1, missing=missing)
+    encoder.fit_transform(NUMBERS)
+    rows = NUMBERS.iloc[:2].assign(size=[None, 4.5], rain=[None, None])
+    np.testing.assert_array_equal(encoder.numbers(rows), [[5.0, 0.0], [4.5, 0.0]])  # most of rain is 0
+
+
+@pytest.mark.parametrize("binning", ["width", "quantile"])
+def test_numbers_beyond_those_of_training_are_moved_to_the_nearest(binning: str) -> None:
+    encoder = TableEncoder(4, binning=binning, min_size=1)
+    encoder.fit_transform(NUMBERS)
+    rows = NUMBERS.iloc[:3].assign(size=[-1e300, 1e300, 2.25], rain=[-1, 5.5, 4])
+    np.testing.assert_array_equal(encoder.numbers(rows), [[1, 0], [8, 5], [2.25, 4]])
+
+
+def test_constant_numbers_and_none() -> None:
+    encoder = TableEncoder(4, binning="quantile")
+    frame = pd.DataFrame({"a": list("xxyy"), "b": [3.5] * 4})
+    encoder.fit_transform(frame)
+    np.testing.assert_array_equal(encoder.numbers(frame.assign(b=[None, 1, 3.5, 9])), np.full((4, 1), 3.5))
+    assert encoder.numbers(frame.iloc[:0]).shape == (0, 1)
+    plain = TableEncoder()
+    plain.fit_transform(frame[["a"]])
+    assert plain.numbers(frame).shape == (4, 0)
+
+
+def test_numbers_must_be_numbers() -> None:
+    encoder = TableEncoder(4, binning="quantile")
+    encoder.fit_transform(NUMBERS)
+    with pytest.raises(ColumnError, match="Column 'size' must hold numbers, as it did in training"):
+        encoder.numbers(NUMBERS.assign(size="large"))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 19, 20, 200])
+def test_few_rows_have_fewer_bins_of_equally_many(n: int) -> None:
+    """So that rows share some."""
+    x = np.random.default_rng(n).normal(size=(n, 1))
+    encoder = TableEncoder(10, binning="quantile", min_size=2)
+    if n < 4:
+        with pytest.raises(ColumnError, match="tells rows apart"):
+            encoder.fit_transform(x)
+        return
+    H = encoder.fit_transform(x)
+    assert H.shape == (n, min(10, n // 2))
+    assert (H.sum(axis=1) == 1).all()

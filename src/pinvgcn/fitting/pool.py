@@ -24,6 +24,7 @@ FINE_TREES, WIDE_TREES, CONTEXT_TREES = "fine_trees", "wide_trees", "context_tre
 PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that know a point by its shape alone
 # of a table: how far log-likelihoods at held-out labels decide; with 1 it would be Bayes' rule
 DECIDES = 0.25
+LESS = {NETWORK: 0.5, DIFFUSION: 0.5}  # before labels decide: unlabelled rows lead both astray on some tables
 COLDEST, HOTTEST = 1 / 3, 10.0  # temperatures; a higher one would say that nothing was learned
 # exponents of the experts of a scan, found on Oakland 1; labels may change them
 USUAL = {NETWORK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25}
@@ -142,7 +143,8 @@ def weights_of(
     With ``usual`` weights u, those of a scan, w = 1.4 e^v, where v maximises
     Σ log softmax(Σ_o e^(v_o) o_i)_{y_i} − 10 |v − log u|² over these labels i. Without, each expert has a
     temperature T_o, which maximises L_o = Σ log softmax(o_i/T_o)_{y_i} less (log T_o)², and so has their sum:
-    w_o = softmax(L/4)_o/(T T_o), so that an expert that does badly counts for nothing
+    w_o = softmax(L/4 + log b)_o/(T T_o), so that an expert that does badly counts for nothing; b is ½ for
+    network and diffusion, 1 for others
     (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
     """
     known = [np.full(len(names), 1 / len(names)) if usual is None else np.array([usual[n] for n in names])]
@@ -151,7 +153,7 @@ def weights_of(
         codes = np.concatenate([codes for _, codes in unseen])
         counts = np.ones(len(codes)) if counts is None else counts / counts.mean()
         near = usual is not None
-        known.append(_near(known[0], scores, codes) if near else _by_likelihood(scores, codes, counts))
+        known.append(_near(known[0], scores, codes) if near else _by_likelihood(names, scores, codes, counts))
     return dict(zip(names, known[-1].tolist(), strict=True))
 
 
@@ -160,11 +162,14 @@ def _loss(scores: np.ndarray, codes: np.ndarray, counts: np.ndarray | float = 1.
     return -float((counts * log_softmax(scores, axis=1)[np.arange(len(codes)), codes]).sum())
 
 
-def _by_likelihood(scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _by_likelihood(
+    names: Sequence[str], scores: np.ndarray, codes: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
     """From opinions (experts, m, classes) at held-out labels: (experts,)."""
     cooler = np.array([_inverse_temperature(own, codes, counts) for own in scores])
     logs = log_softmax(cooler[:, None, None] * scores, axis=2)
-    weights = softmax([-DECIDES * _loss(own, codes, counts) for own in logs])
+    before = np.log([LESS.get(name, 1.0) for name in names])
+    weights = softmax(before - DECIDES * np.array([_loss(own, codes, counts) for own in logs]))
     joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes, counts)
     exponents: np.ndarray = joint * cooler * weights
     return exponents

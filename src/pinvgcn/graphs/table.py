@@ -152,8 +152,8 @@ class TableEncoder:
     def numbers(self, table: Any) -> np.ndarray:
         """The columns of numbers as they are: (n, q).
 
-        A missing cell has the edge in the middle of the bins: the median, if bins hold equally many rows.
-        Numbers beyond those of training are moved to the nearest of them.
+        A missing cell has the lower edge of the bin in which the median lies: the median, if bins hold
+        equally many rows. Numbers beyond those of training are moved to the nearest of them.
         """
         frame = self._as_in_training(table, least=0)  # a process may have no row
         numbers = np.empty((len(frame), len(self.number_columns)))
@@ -161,11 +161,11 @@ class TableEncoder:
             column = self._learned[number]
             assert isinstance(column.rule, Bins)
             edges = column.rule.edges
+            below = np.cumsum(column.sizes[: len(column.rule)])
+            middle = edges[np.searchsorted(below, below[-1] / 2, side="right")]
             codes, values = distinct(frame[column.name])
             _check_types(column, values)
-            known = np.append(
-                values.astype(np.float64), edges[len(edges) // 2]
-            )  # code -1, missing, is the last
+            known = np.append(values.astype(np.float64), middle)  # code -1, missing, is the last
             numbers[:, place] = np.clip(known, edges[0], edges[-1])[codes]
         return numbers
 
