@@ -21,6 +21,7 @@ from pinvgcn.fitting.pool import (
     FOREST,
     GROUPED,
     HOTTEST,
+    KERNEL,
     LINEAR,
     NETWORK,
     PLACE_FREE,
@@ -62,7 +63,7 @@ def best_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
 
 
 class TestWeights:
-    """Without usual weights: w_o = softmax(L/4)_o/(T T_o)."""
+    """Without usual weights: w_o = softmax(L/4 + log b)_o/(T T_o), b = ½ for network and diffusion."""
 
     @pytest.mark.parametrize("seed", range(3))
     def test_the_formula(self, seed):
@@ -72,7 +73,8 @@ class TestWeights:
         scores[:, np.arange(60), codes] += np.array([1, 0.5, 4, 0])[:, None]
         T = np.array([best_temperature(own, codes) for own in scores])
         logs = log_softmax(scores / T[:, None, None], axis=2)
-        shares = softmax(logs[:, np.arange(60), codes].sum(axis=1) / 4)
+        before = np.log([0.5, 1, 1, 0.5])
+        shares = softmax(logs[:, np.arange(60), codes].sum(axis=1) / 4 + before)
         joint = best_temperature(np.tensordot(shares, logs, axes=1), codes)
         names = [NETWORK, FOREST, LINEAR, DIFFUSION]
         # held out of several members, of which each has some of the labels
@@ -91,7 +93,7 @@ class TestWeights:
 
     def test_one_label_changes_little(self):
         codes = np.zeros(1, dtype=int)
-        found = weights_of([NETWORK, LINEAR], [(np.array([[[1.0, 0]], [[0.5, 0]]]), codes)])
+        found = weights_of([KERNEL, LINEAR], [(np.array([[[1.0, 0]], [[0.5, 0]]]), codes)])
         for weight in found.values():
             assert weight == pytest.approx(0.5, rel=0.4)
 

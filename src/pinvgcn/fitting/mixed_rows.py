@@ -27,7 +27,7 @@ def table_nodes(fitted: FittedModel) -> TableNodes:
             "Only a model of a table, graph='categorical', can say which of its columns mattered. "
             f"Got a model of {kind} instead."
         )
-    if fitted.scaling.n_extra:
+    if fitted.scaling.n_extra > nodes.n_numbers:
         raise ParameterError(
             "Only a model of the columns of X alone can say which of them mattered. Got a model that was "
             "fitted with features= beside them; make them columns of X."

@@ -290,12 +290,15 @@ class TableNodes(Nodes):
         """The numbers of any rows, (m, q), if they are seen as such."""
         return self.encoder.numbers(X) if self.with_numbers else None
 
+    @property
+    def n_numbers(self) -> int:
+        """How many columns are seen as numbers."""
+        return len(self.encoder.number_columns) if self.with_numbers else 0
+
     def columns(self, n_extra: int) -> TableColumns:
         """What ``values`` are: of a column of numbers the number, not its bins."""
-        encoder = self.encoder
-        others = n_extra - len(encoder.number_columns) * self.with_numbers
-        first = len(encoder.columns)
-        numbers = encoder.number_columns[: None if self.with_numbers else 0]
+        encoder, others, first = self.encoder, n_extra - self.n_numbers, len(self.encoder.columns)
+        numbers = encoder.number_columns[: self.n_numbers]
         known = np.concatenate([encoder.edge_columns[self._kept], numbers, first + np.arange(others)])
         return TableColumns(known.astype(np.int64), np.arange(len(known)) >= self._kept.sum())
 
