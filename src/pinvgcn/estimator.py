@@ -121,14 +121,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used. There are three
         rounds of it where labels of a scan lie in few places (docs/maths.md, 9.1).
         "categorical": how many of the nearest rows a row is joined to in the graph on which labels spread;
-        None for no diffusion, "auto" for 10.
+        None for no diffusion, "auto" for 5.
     priors : "estimated", "auto", dict or None
         How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
         from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. Where labels
         of a scan lie in few places, and in other scans, "estimated" corrects by one step at half power
         (docs/maths.md, 9.2). Of a table it is the more careful the fewer labels there are. "auto" is
-        "estimated" wherever ``geometry`` is used, and for tables with several experts and no
-        ``class_weight``, which it would undo; None elsewhere.
+        "estimated" wherever ``geometry`` is used, and for tables with several experts if labels look picked
+        class by class, ten of each or more, and there is no ``class_weight``; None elsewhere.
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.

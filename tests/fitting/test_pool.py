@@ -63,7 +63,7 @@ def best_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
 
 
 class TestWeights:
-    """Without usual weights: w_o = softmax(L/4 + log b)_o/(T T_o), b = ½ for network and diffusion."""
+    """Without usual weights: w_o = softmax(L/3 + log b)_o/(T T_o), b = ½ for networks, 2 for diffusion."""
 
     @pytest.mark.parametrize("seed", range(3))
     def test_the_formula(self, seed):
@@ -73,8 +73,8 @@ class TestWeights:
         scores[:, np.arange(60), codes] += np.array([1, 0.5, 4, 0])[:, None]
         T = np.array([best_temperature(own, codes) for own in scores])
         logs = log_softmax(scores / T[:, None, None], axis=2)
-        before = np.log([0.5, 1, 1, 0.5])
-        shares = softmax(logs[:, np.arange(60), codes].sum(axis=1) / 4 + before)
+        before = np.log([0.5, 1, 1, 2])
+        shares = softmax(logs[:, np.arange(60), codes].sum(axis=1) / 3 + before)
         joint = best_temperature(np.tensordot(shares, logs, axes=1), codes)
         names = [NETWORK, FOREST, LINEAR, DIFFUSION]
         # held out of several members, of which each has some of the labels

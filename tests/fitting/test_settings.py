@@ -32,7 +32,7 @@ def settings(graph, **given) -> FitSettings:
     [
         ("scan", 5, 40, 300, 0.0005, 2_048, 10, None, "estimated"),
         ("points", 1, 0, 500, 0.0005, "auto", None, None, None),
-        ("table", 5, 60, 200, 0.01, "auto", None, 10, "safely"),
+        ("table", 5, 60, 200, 0.01, "auto", None, 5, "safely"),
         ("given", 1, 0, 500, 0.0005, "auto", None, None, None),
     ],
 )

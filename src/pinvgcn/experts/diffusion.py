@@ -20,8 +20,8 @@ from pinvgcn.experts.seen import Seen
 from pinvgcn.graphs.distinct import pooled
 from pinvgcn.group import ALONE, Group
 
-ON = 0.9  # α: ten steps in the mean
-ANCHORS = 4_096  # rows that are joined; all pairs of them are compared
+ON = 0.99  # α: a hundred steps in the mean
+ANCHORS = 8_192  # rows that are joined; all pairs of them are compared
 DOUBT = 1e-3  # of the mean of a class, added to each: far from all labels, none says much
 ACCURACY = 1e-8  # of the solution, relative to the right-hand side
 ROUNDS = 2_000  # of its solver, which needs some dozens
@@ -34,7 +34,7 @@ class NeighbourGraph:
     """w_ij = exp(−d_ij²/(ρ_i ρ_j)) between anchors i and j, if one is among the k nearest of the other; ρ_i
     is the distance from i to the k-th.
 
-    Anchors are distinct rows, all of them up to 4,096 and those with the smallest hashes beyond: which they
+    Anchors are distinct rows, all of them up to 8,192 and those with the smallest hashes beyond: which they
     are does not depend on the order of rows. A label of another row counts at the anchors nearest to it.
     """
 
@@ -83,7 +83,7 @@ class NeighbourGraph:
 
 @dataclass(frozen=True)
 class Diffusion:
-    """log(F_c(x)/F̄_c + 0.001), F = (D − αW)⁻¹ Y, α = 0.9: what reaches x of the labels of class c, relative
+    """log(F_c(x)/F̄_c + 0.001), F = (D − αW)⁻¹ Y, α = 0.99: what reaches x of the labels of class c, relative
     to the mean over anchors (docs/maths.md, 9.6). Of a row that is no anchor it is the mean over the nearest.
     """
 

@@ -23,8 +23,9 @@ OF_TABLES = (NETWORK, FOREST, TREES, LINEAR, KERNEL, DIFFUSION)
 FINE_TREES, WIDE_TREES, CONTEXT_TREES = "fine_trees", "wide_trees", "context_trees"
 PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that know a point by its shape alone
 # of a table: how far log-likelihoods at held-out labels decide; with 1 it would be Bayes' rule
-DECIDES = 0.25
-LESS = {NETWORK: 0.5, DIFFUSION: 0.5}  # before labels decide: unlabelled rows lead both astray on some tables
+DECIDES = 1 / 3
+# and how experts count before: few held-out labels do not tell how well a diffusion follows unlabelled rows
+BEFORE = {NETWORK: 0.5, DIFFUSION: 2.0}
 COLDEST, HOTTEST = 1 / 3, 10.0  # temperatures; a higher one would say that nothing was learned
 # exponents of the experts of a scan, found on Oakland 1; labels may change them
 USUAL = {NETWORK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25}
@@ -143,8 +144,8 @@ def weights_of(
     With ``usual`` weights u, those of a scan, w = 1.4 e^v, where v maximises
     Σ log softmax(Σ_o e^(v_o) o_i)_{y_i} − 10 |v − log u|² over these labels i. Without, each expert has a
     temperature T_o, which maximises L_o = Σ log softmax(o_i/T_o)_{y_i} less (log T_o)², and so has their sum:
-    w_o = softmax(L/4 + log b)_o/(T T_o), so that an expert that does badly counts for nothing; b is ½ for
-    network and diffusion, 1 for others
+    w_o = softmax(L/3 + log b)_o/(T T_o), so that an expert that does badly counts for nothing; b is ½ for
+    a network, 2 for a diffusion and 1 for others
     (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
     """
     known = [np.full(len(names), 1 / len(names)) if usual is None else np.array([usual[n] for n in names])]
@@ -168,7 +169,7 @@ def _by_likelihood(
     """From opinions (experts, m, classes) at held-out labels: (experts,)."""
     cooler = np.array([_inverse_temperature(own, codes, counts) for own in scores])
     logs = log_softmax(cooler[:, None, None] * scores, axis=2)
-    before = np.log([LESS.get(name, 1.0) for name in names])
+    before = np.log([BEFORE.get(name, 1.0) for name in names])
     weights = softmax(before - DECIDES * np.array([_loss(own, codes, counts) for own in logs]))
     joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes, counts)
     exponents: np.ndarray = joint * cooler * weights

@@ -32,7 +32,7 @@ EPOCHS = {"trees": 300, "table": 200, "other": 500}  # of a network; beside othe
 WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # the larger one makes networks of tables less sure
 SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
 NEIGHBOURS = 10  # points that an average counts for, beside the point itself
-JOINED_ROWS = 10  # nearest rows of a table that are joined to a row
+JOINED_ROWS = 5  # nearest rows of a table that are joined to a row
 OWN = ("verbose", "device", "random_state")  # process ranks may have these differently
 
 
