@@ -97,16 +97,16 @@ class TestWeights:
         for weight in found.values():
             assert weight == pytest.approx(0.5, rel=0.4)
 
-    def test_without_labels_held_out_all_count_alike(self):
+    def test_without_labels_held_out_they_count_as_before(self):
         assert weights_of([NETWORK]) == {NETWORK: 1}
-        assert weights_of([NETWORK, DIFFUSION]) == {NETWORK: 0.5, DIFFUSION: 0.5}
-        assert weights_of([NETWORK, TREES, LINEAR, "other"])["other"] == 0.25
+        assert weights_of([NETWORK, DIFFUSION]) == {NETWORK: 0.2, DIFFUSION: 0.8}
+        assert weights_of([TREES, LINEAR, "other", KERNEL])["other"] == 0.25
 
     def test_scores_that_are_not_finite_decide_nothing(self):
         """Their sum is refused, with a line that says what to do."""
         scores = np.array([[[np.nan, 0.0]], [[1.0, 0.0]]])
         found = weights_of([NETWORK, LINEAR], [(scores, np.zeros(1, dtype=int))])
-        assert found == {NETWORK: 0.5, LINEAR: 0.5}
+        assert found == {NETWORK: pytest.approx(1 / 3), LINEAR: pytest.approx(2 / 3)}
 
     def test_an_expert_that_does_badly_counts_for_nothing(self):
         labels = labels_of(200, 200)

@@ -148,7 +148,7 @@ def test_few_labels(per_class, tmp_path):
     model = quick(members="auto").fit(MIXED, labels)
     assert np.isfinite(model.transduction_proba_).all()
     if per_class == 1:
-        assert set(model.fitted_.ensemble.weights.values()) == {1 / 6}
+        assert model.fitted_.ensemble.weights["diffusion"] == pytest.approx(2 / 6.5)
     model.save(tmp_path / "model")
     again = PinvGCNClassifier.load(tmp_path / "model")
     np.testing.assert_allclose(again.predict_proba(MIXED), model.transduction_proba_, atol=1e-9)
@@ -249,3 +249,15 @@ def test_a_warm_start():
     model.fit(MIXED, np.where(np.arange(N) < 90, TRUTH, -1))
     assert model.n_iter_ == 3
     assert model.fitted_.ensemble.names == OF_TABLES
+
+
+def test_trees_tell_large_numbers_apart():
+    """In single precision 10¹⁰ + 1 is 10¹⁰; and 10³⁰⁰ is infinite."""
+    truth = np.arange(80) // 40
+    labels = np.where(np.arange(80) % 4 == 0, truth, -1)
+    for offset, unit in ((0.0, 1.0), (1e10, 1.0), (0.0, 1e300), (-1e300, 4e298)):
+        frame = pd.DataFrame({"x": offset + unit * np.arange(80.0)})
+        model = quick(experts=("network", "forest", "trees")).fit(frame, labels)
+        for name in ("forest", "trees"):
+            own = [opinions[name] for opinions in model.fitted_.opinions(model.fitted_.place(frame))]
+            assert np.mean(np.mean(own, axis=0).argmax(axis=1) == truth) > 0.9

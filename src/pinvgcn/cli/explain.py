@@ -124,7 +124,8 @@ def _say(found: ExplainedRow, path: Path) -> None:
     stdout().print(table)
     for name in found.ignored:
         err().print(
-            f"note: what stands in {name!r} was ignored: training never saw it, or it cannot be read",
+            f"note: what stands in {name!r} was ignored: training never saw it, or it cannot be read; of a "
+            "number that training never saw, the nearest one that it did counts",
             markup=False,
             soft_wrap=True,
         )

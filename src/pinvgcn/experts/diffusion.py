@@ -71,7 +71,7 @@ class NeighbourGraph:
         spread = np.empty((len(labels), len(self.anchors), len(labels[0].classes)))
         for number, own in enumerate(labels):
             Y = np.zeros((len(own.rows), spread.shape[2]))
-            Y[np.arange(len(Y)), own.codes] = 1.0 if own.weights is None else own.weights
+            Y[np.arange(len(Y)), own.codes] = 1.0 if own.weights is None else own.weights / own.weights.mean()
             B = at[np.searchsorted(rows, own.rows)].T @ Y
             for c in range(spread.shape[2]):
                 F, _ = cg(system, B[:, c], rtol=ACCURACY, maxiter=ROUNDS, M=preconditioner)

@@ -293,16 +293,33 @@ def _of_a_table(
         return {}
     scaling = prepared.scaling
     columns = prepared.nodes.columns(scaling.n_extra)
+    if learned.weights is not None:  # what counts for nothing is not learned from
+        counts = learned.weights > 0
+        if len(np.unique(learned.codes[counts])) == len(np.unique(learned.codes)):
+            learned, places = learned.take(counts), places[counts]
     X = values[places].toarray()
     first = X.shape[1] - scaling.n_extra  # number
 
     def grown(**kind: Any) -> Forest:
-        """On numbers as they are: halfway between two of them is elsewhere among their normal scores."""
-        raw = X.copy()
+        """On numbers as they are: halfway between two of them is elsewhere among their normal scores.
+
+        They go from 0 to 1, as trees see single precision.
+        """
+        shares, lowest, halves = X.copy(), np.zeros(scaling.n_extra), np.ones(scaling.n_extra)
         for number in range(scaling.n_extra):
-            raw[:, first + number] = scaling.raw(number, X[:, first + number])
-        forest = Forest.grown(raw, learned, np.arange(len(raw)), count=trees, seed=seed, **kind)
-        return forest.moved(lambda c, t: t if c < first else scaling.of_raw(c - first, t))
+            raw = scaling.raw(number, X[:, first + number])
+            lowest[number], half = raw.min(), raw.max() / 2 - raw.min() / 2  # a whole range may overflow
+            halves[number] = half if half > 0 else 1.0
+            shares[:, first + number] = (raw / 2 - lowest[number] / 2) / halves[number]
+        forest = Forest.grown(shares, learned, np.arange(len(X)), count=trees, seed=seed, **kind)
+
+        def moved(column: int, share: np.ndarray) -> np.ndarray:
+            number = column - first
+            if number < 0:
+                return share
+            return scaling.of_raw(number, 2 * (share * halves[number] + lowest[number] / 2))
+
+        return forest.moved(moved)
 
     made: dict[str, Callable[[], Any]] = {
         FOREST: lambda: grown(drawn=True),

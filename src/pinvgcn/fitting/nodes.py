@@ -323,9 +323,10 @@ class TableNodes(Nodes):
         met = {column: count for column, count in unseen.items() if count}
         if met:
             listed = ", ".join(f"{column!r} ({count} rows)" for column, count in list(met.items())[:5])
+            numbers = " Of numbers the nearest known one counts." if self.with_numbers else ""
             warnings.warn(
                 f"Values that training never saw were ignored in {len(met)} columns: {listed}"
-                f"{' and others' if len(met) > 5 else ''}.",
+                f"{' and others' if len(met) > 5 else ''}.{numbers}",
                 UnseenValueWarning,
                 stacklevel=5,  # the caller of predict
             )

@@ -82,7 +82,8 @@ class Ensemble:
     def of_many(self, seen: Seen, rows: int) -> list[np.ndarray]:
         """s_j of each member at so many rows, some at a time, so that all opinions of all of them need not be
         in memory: (rows, classes)."""
-        blocks = [list(self.each(seen.at(np.arange(some.start, some.stop)))) for some in ranges(rows, BLOCK)]
+        parts = ranges(rows, BLOCK) or [slice(0, 0)]  # a process may have no row
+        blocks = [list(self.each(seen.at(np.arange(some.start, some.stop)))) for some in parts]
         return [np.concatenate(own) for own in zip(*blocks, strict=True)]
 
     def each(self, seen: Seen) -> Iterator[np.ndarray]:
@@ -148,7 +149,8 @@ def weights_of(
     a network, 2 for a diffusion and 1 for others
     (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
     """
-    known = [np.full(len(names), 1 / len(names)) if usual is None else np.array([usual[n] for n in names])]
+    before = np.array([(BEFORE if usual is None else usual).get(name, 1.0) for name in names])
+    known = [before / before.sum() if usual is None else before]
     scores = np.concatenate([opinions for opinions, _ in unseen], axis=1) if unseen else np.empty(0)
     if unseen and np.isfinite(scores).all():  # else there is nothing to learn from, or their sum is refused
         codes = np.concatenate([codes for _, codes in unseen])

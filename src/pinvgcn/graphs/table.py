@@ -268,7 +268,8 @@ class TableEncoder:
         if min(sizes) == n:
             raise ColumnError(
                 f"The table must have a column that tells rows apart. Got {n} sample(s), the same in every "
-                f"column: {names}; add columns or rows that differ."
+                f"column but for values of fewer than min_size = {self.min_size} rows: {names}; add columns "
+                "or rows that differ, or lower min_size."
             )
 
 
