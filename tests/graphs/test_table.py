@@ -559,7 +559,7 @@ def test_duplicate_columns() -> None:
 def test_constant_tables() -> None:
     constant = pd.DataFrame({"a": ["x"] * 3, "b": [2.0] * 3, "c": [False] * 3, "d": [True] * 3})
     with pytest.raises(
-        ColumnError, match=r"tells rows apart\. Got 3 sample.* column: 'a', 'b', 'c', 'd'; add"
+        ColumnError, match=r"tells rows apart\. Got 3 sample.* column.*: 'a', 'b', 'c', 'd'; add"
     ):
         TableEncoder().fit_transform(constant)
     with pytest.raises(ColumnError, match="1 sample"):
