@@ -8,8 +8,8 @@ HEADER = Template("""<header>
 <p class="eyebrow">pinvgcn $version · table report</p>
 <h1>$target, predicted in $file</h1>
 <p class="lead">$labelled of $rows rows came with a class in the column <code>$target</code>. From these
-and from the values that rows share, a Pseudoinverse Graph Convolutional Network (PinvGCN) has
-predicted $what.</p>
+and from the other columns, several experts, a Pseudoinverse Graph Convolutional Network (PinvGCN) among
+them, have together predicted $what.</p>
 <div class="cards">
 $cards
 </div>
@@ -23,7 +23,7 @@ CARD = Template("""<div class="card">
 </div>""")
 
 COLUMNS = """<p>Rows that share a value are joined. Dates are seen by year, month and weekday, and
-numbers by the bin that they fall into, of ten that hold about equally many rows. What is nearly unique
+numbers as they are, and by the bin that they fall into, of ten that hold about equally many rows. What is nearly unique
 joins nothing, and free text says too much at once: such columns are left out, unless
 <code>--columns</code> asks for them.</p>"""
 
@@ -53,7 +53,9 @@ loses much. <code>pinvgcn explain</code> tells the same of a single row.</p>""")
 NO_WHY = """<p>No label was held out of any part of the model, so that nothing tells what the columns are
 worth.</p>"""
 
-EXPERTS = "The weights of the experts whose opinions make the answer, as shares of their sum."
+EXPERTS = """The weights of the experts whose opinions make the answer, as shares of their sum: the network is
+the PinvGCN; forest a random forest, trees extremely randomised ones; linear is logistic regression, kernel the
+same with a Gaussian kernel; diffusion spreads labels between rows that are nearest to each other."""
 
 IMPORTANCE = """Longer bars: columns without which labels that were held out are found less surely. Lines
 are standard errors over the labels."""
