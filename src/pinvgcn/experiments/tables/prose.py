@@ -23,8 +23,8 @@ CARD = Template("""<div class="card">
 </div>""")
 
 COLUMNS = """<p>Rows that share a value are joined. Dates are seen by year, month and weekday, and
-numbers as they are, and by the bin that they fall into, of ten that hold about equally many rows. What is nearly unique
-joins nothing, and free text says too much at once: such columns are left out, unless
+numbers as they are, and by the bin that they fall into, of ten that hold about equally many rows. What
+is nearly unique joins nothing, and free text says too much at once: such columns are left out, unless
 <code>--columns</code> asks for them.</p>"""
 
 HELD_OUT = Template("""<p>The labels were dealt into $folds parts. Each part was predicted from the
@@ -54,8 +54,8 @@ NO_WHY = """<p>No label was held out of any part of the model, so that nothing t
 worth.</p>"""
 
 EXPERTS = """The weights of the experts whose opinions make the answer, as shares of their sum: the network is
-the PinvGCN; forest a random forest, trees extremely randomised ones; linear is logistic regression, kernel the
-same with a Gaussian kernel; diffusion spreads labels between rows that are nearest to each other."""
+the PinvGCN; forest a random forest, trees extremely randomised ones; linear is logistic regression, kernel
+the same with a Gaussian kernel; diffusion spreads labels between rows that are nearest to each other."""
 
 IMPORTANCE = """Longer bars: columns without which labels that were held out are found less surely. Lines
 are standard errors over the labels."""
