@@ -27,6 +27,7 @@ from pinvgcn.io import open_table
 from pinvgcn.set_columns import as_words
 
 CULTIVARS = np.array(["Barolo", "Grignolino", "Barbera"])
+COMPILES = "pinvgcn compiles its loops for this machine, once: some seconds.\n"
 
 
 def wine() -> tuple[pd.DataFrame, np.ndarray]:
@@ -59,7 +60,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
+    assert run.stderr in ("", COMPILES)  # the first command of a new checkout
     (folder / "result.json").write_text(run.stdout)
     return folder
 
