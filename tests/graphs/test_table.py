@@ -559,9 +559,12 @@ def test_duplicate_columns() -> None:
 def test_constant_tables() -> None:
     constant = pd.DataFrame({"a": ["x"] * 3, "b": [2.0] * 3, "c": [False] * 3, "d": [True] * 3})
     with pytest.raises(
-        ColumnError, match=r"tells rows apart\. Got 3 sample.* column.*: 'a', 'b', 'c', 'd'; add"
+        ColumnError, match=r"Got 3 sample\(s\), the same in every column: 'a', .* 'd'; add .* that differ\.$"
     ):
         TableEncoder().fit_transform(constant)
+    rare = pd.DataFrame({"a": ["x"] * 3, "b": ["p", "q", "r"]})
+    with pytest.raises(ColumnError, match=r"column but for .* min_size = 2 rows: .*, or lower min_size\.$"):
+        TableEncoder().fit_transform(rare)
     with pytest.raises(ColumnError, match="1 sample"):
         TableEncoder(min_size=1).fit_transform(constant.iloc[:1])
     with pytest.raises(ColumnError, match="1 sample"):

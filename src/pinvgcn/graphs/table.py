@@ -268,9 +268,10 @@ class TableEncoder:
         if min(sizes) == n:
             rare = any(0 < size < self.min_size for column in learned for size in column.sizes)
             but = f" but for values of fewer than min_size = {self.min_size} rows" if rare else ""
+            way = ", or lower min_size" if rare else ""
             raise ColumnError(
                 f"The table must have a column that tells rows apart. Got {n} sample(s), the same in every "
-                f"column{but}: {names}; add columns or rows that differ{', or lower min_size' if rare else ''}."
+                f"column{but}: {names}; add columns or rows that differ{way}."
             )
 
 
