@@ -11,6 +11,7 @@ The map, in the order in which data flows::
     experts               networks, trees, diffusion: each gives scores or log p of any row
     fitting               settings, folds, the pool of experts, FittedModel: the result of a fit, as a value
     estimator             PinvGCNClassifier: all of it behind fit and predict
+    scans, tables         the two products: from files to classes in files
     experiments, cli      comparisons and reports; the command ``pinvgcn``
 
 Most people need the classifier alone::

@@ -21,10 +21,10 @@ import pinvgcn.experts.spectral
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.errors import ModelFileError
-from pinvgcn.experiments.tables import predict_table
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_table
 from pinvgcn.set_columns import as_words
+from pinvgcn.tables import predict_table
 
 CULTIVARS = np.array(["Barolo", "Grignolino", "Barbera"])
 COMPILES = "pinvgcn compiles its loops for this machine, once: some seconds.\n"

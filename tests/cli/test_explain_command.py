@@ -12,7 +12,7 @@ import pytest
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
-from pinvgcn.experiments.tables import explain_table_row
+from pinvgcn.tables import explain_table_row
 
 
 def table() -> pd.DataFrame:

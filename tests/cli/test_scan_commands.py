@@ -184,8 +184,8 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(scan, arguments, expect
 def models(scan, tmp_path_factory):
     """A model of a scan and one of a table, each with a file that it could classify."""
     from pinvgcn import PinvGCNClassifier
-    from pinvgcn.experiments.tables import plan_table
     from pinvgcn.io import open_table
+    from pinvgcn.tables import plan_table
 
     folder = tmp_path_factory.mktemp("models")
     points = np.column_stack([laspy.read(scan)[axis] for axis in "xyz"])

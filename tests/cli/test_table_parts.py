@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pinvgcn.experiments.tables.heldout
 import pinvgcn.fitting.settings
+import pinvgcn.tables.heldout
 from pinvgcn.cli import main
-from pinvgcn.experiments.tables import parts
+from pinvgcn.tables import parts
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ PARTS = {"p0.csv": slice(0, 50), "p1.csv": slice(50, 53), "p2.csv": slice(53, N)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setitem(pinvgcn.fitting.settings.EPOCHS, "table", 5)
-    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FOLDS", 2)
+    monkeypatch.setattr(pinvgcn.tables.heldout, "FOLDS", 2)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts").mkdir()
     TABLE.to_csv("whole.csv", index=False)
@@ -171,8 +171,8 @@ def test_quiet_json_is_json(folder, capsys):
 
 def test_many_labels_are_thinned_out_for_the_estimate(folder, monkeypatch, capsys):
     """One held-out part of some of the labels, the same in parts as in one file; and that is said."""
-    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "ALL_FOLDS", 10)
-    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FEW", 2)
+    monkeypatch.setattr(pinvgcn.tables.heldout, "ALL_FOLDS", 10)
+    monkeypatch.setattr(pinvgcn.tables.heldout, "FEW", 2)
     told = []
     for words in (["whole.csv", "-o", "whole.out.csv"], ["parts", "-o", "out"]):
         assert main(["classify", *words, "--target", "kind", "--json"]) == 0

@@ -31,7 +31,7 @@ def test_what_cannot_be_promised_is_one_line(
     def train(*_: object) -> None:
         raise AssertionError("the labels are too few: nothing is to be trained")
 
-    monkeypatch.setattr("pinvgcn.experiments.tables.classify.SharedRows", train)
+    monkeypatch.setattr("pinvgcn.tables.classify.SharedRows", train)
     most = int(wine["cultivar"].value_counts().min())
     common = ["classify", "wine.csv", "--target", "cultivar", "-o", "out.csv", *dry, "--sets"]
     for coverage, words in (

@@ -10,9 +10,9 @@ from ranks import shares
 import pinvgcn.graphs.hypergraph
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import GraphError, PinvGCNError
-from pinvgcn.experiments.tables import heldout
 from pinvgcn.group import Group
 from pinvgcn.shared_rows import SharedRows
+from pinvgcn.tables import heldout
 
 RNG = np.random.default_rng(3)
 TABLE = pd.DataFrame({f"c{j}": np.array(list("abcd"))[RNG.integers(0, 4, 80)] for j in range(4)})

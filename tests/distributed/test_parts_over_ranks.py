@@ -12,19 +12,19 @@ import pandas as pd
 import pytest
 from ranks import SIZES, shares
 
-import pinvgcn.experiments.tables.heldout
 import pinvgcn.fitting.settings
+import pinvgcn.tables.heldout
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.cli.table_parts import predict_parts
 from pinvgcn.cli.table_predict import TableRequest
 from pinvgcn.errors import PinvGCNError
-from pinvgcn.experiments.tables import plan_table
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.group import Group
 from pinvgcn.io import open_table
 from pinvgcn.io.table_parts import TableParts, part_files
+from pinvgcn.tables import plan_table
 
 N = 240
 RNG = np.random.default_rng(7)
@@ -165,7 +165,7 @@ def predicted(process_group, model, table, out, dry_run):
 def test_prediction_of_fewer_parts_than_ranks(ranks, tmp_path, monkeypatch):
     """One rank has nothing to do, and the first speaks for both; the copy is that of one process."""
     monkeypatch.setitem(pinvgcn.fitting.settings.EPOCHS, "table", 5)
-    monkeypatch.setattr(pinvgcn.experiments.tables.heldout, "FOLDS", 2)
+    monkeypatch.setattr(pinvgcn.tables.heldout, "FOLDS", 2)
     table, model = tmp_path / "whole.csv", tmp_path / "model"
     TABLE.to_csv(table, index=False)
     assert main(["classify", str(table), "--target", "kind", "--save-model", str(model), "-q"]) == 0

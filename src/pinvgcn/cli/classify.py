@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from pinvgcn.experiments.tables import Classified, TablePlan
     from pinvgcn.io import TableSource
+    from pinvgcn.tables import Classified, TablePlan
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -150,11 +150,11 @@ def classify(
         if out is not None:
             source.check_copy(out, force=force)
     with loading():
-        from pinvgcn.experiments.tables import Request, classify_table, plan_table
-        from pinvgcn.experiments.tables import save_model as save
-        from pinvgcn.experiments.tables.classify import check_sets, new_columns, steps
-        from pinvgcn.experiments.tables.questions import row_questions, write_questions
-        from pinvgcn.experiments.tables.report import write_report
+        from pinvgcn.tables import Request, classify_table, plan_table
+        from pinvgcn.tables import save_model as save
+        from pinvgcn.tables.classify import check_sets, new_columns, steps
+        from pinvgcn.tables.questions import row_questions, write_questions
+        from pinvgcn.tables.report import write_report
     with working(show=not quiet) as tell:
 
         def read(rows: int) -> None:
@@ -266,7 +266,7 @@ def say_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
     """What would be done, and its cost."""
     from pinvgcn.cli.console import err
     from pinvgcn.cli.console import out as stdout
-    from pinvgcn.experiments.tables.cost import cost_of
+    from pinvgcn.tables.cost import cost_of
 
     cost = cost_of(plan)
     if as_json:

@@ -14,7 +14,7 @@ from pinvgcn.words import counted, decimal
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from pinvgcn.experiments.tables import ExplainedRow
+    from pinvgcn.tables import ExplainedRow
 
 SHOWN = 10  # values of a row
 BAR = 24  # characters of the longest bar
@@ -64,7 +64,7 @@ def explain(
     from pinvgcn.errors import ParameterError
 
     with loading():
-        from pinvgcn.experiments.tables import explain_table_row
+        from pinvgcn.tables import explain_table_row
     fitted = check_pair(model, table, "explain")
     if fitted is None:
         raise ParameterError(

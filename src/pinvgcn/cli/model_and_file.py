@@ -35,8 +35,8 @@ def check_pair(model: Path, file: Path, command: str = "predict") -> PinvGCNClas
     """The model, if it is one of a table; None if it is one of a scan. What does not fit is one line, which
     names the ``command`` that was asked for."""
     from pinvgcn import PinvGCNClassifier
-    from pinvgcn.experiments.tables import is_table_model
     from pinvgcn.io import open_scan, open_table
+    from pinvgcn.tables import is_table_model
 
     try:
         fitted = PinvGCNClassifier.load(model)

@@ -66,13 +66,13 @@ def classify_parts(
         if group.rank == 0:
             check_besides(besides, files, force=force)
         with loading():
-            from pinvgcn.experiments.tables import Request, classify_table, plan_table
-            from pinvgcn.experiments.tables import save_model as save
-            from pinvgcn.experiments.tables.classify import check_sets, new_columns, steps
-            from pinvgcn.experiments.tables.parts import done_before, fingerprint, prepare
-            from pinvgcn.experiments.tables.questions import row_questions, write_questions
-            from pinvgcn.experiments.tables.report import write_report
             from pinvgcn.features.shared_tiles import share_out
+            from pinvgcn.tables import Request, classify_table, plan_table
+            from pinvgcn.tables import save_model as save
+            from pinvgcn.tables.classify import check_sets, new_columns, steps
+            from pinvgcn.tables.parts import done_before, fingerprint, prepare
+            from pinvgcn.tables.questions import row_questions, write_questions
+            from pinvgcn.tables.report import write_report
         mine = share_out([path.stat().st_size for path in files], group.size)[group.rank]
         with working(show=not silent) as tell:
             tell("Looking at the files")
@@ -142,13 +142,13 @@ def predict_parts(
     """The whole command, by a model that ``pinvgcn classify`` has saved; the first rank speaks for all."""
     from pinvgcn.cli.table_predict import say_result
     from pinvgcn.cli.working import working
-    from pinvgcn.experiments.tables import predict_table
-    from pinvgcn.experiments.tables.parts import done_before, fingerprint, prepare
-    from pinvgcn.experiments.tables.predict import check_table, merged
     from pinvgcn.features.shared_tiles import share_out
     from pinvgcn.group import together
     from pinvgcn.io import open_table
     from pinvgcn.io.table_parts import part_files
+    from pinvgcn.tables import predict_table
+    from pinvgcn.tables.parts import done_before, fingerprint, prepare
+    from pinvgcn.tables.predict import check_table, merged
 
     started, out = time.perf_counter(), asked.out
     wanted: dict[str, Any] = {"probabilities": asked.probabilities, "sets": asked.sets}
@@ -201,7 +201,7 @@ def _say_cost(
 ) -> None:
     """What a prediction of these parts of this rank, and of those of others, would take."""
     from pinvgcn.cli.console import out as stdout
-    from pinvgcn.experiments.tables.cost import Cost, cost_of_prediction
+    from pinvgcn.tables.cost import Cost, cost_of_prediction
 
     assert fitted.about_ is not None
     needed = sum(plan["kind"] != "left out" for plan in fitted.about_["recipe"]["plans"])

@@ -33,9 +33,9 @@ class TableRequest:
 def predict_table_file(fitted: PinvGCNClassifier, table: Path, asked: TableRequest) -> None:
     """The whole command, for a model that ``pinvgcn classify`` has saved."""
     from pinvgcn.cli.working import working
-    from pinvgcn.experiments.tables import predict_table
-    from pinvgcn.experiments.tables.predict import check_prediction
     from pinvgcn.io import open_table
+    from pinvgcn.tables import predict_table
+    from pinvgcn.tables.predict import check_prediction
 
     source, out = open_table(table), asked.out
     wanted: dict[str, Any] = {"probabilities": asked.probabilities, "sets": asked.sets, "force": asked.force}
@@ -103,7 +103,7 @@ def say_result(result: Any, out: Path) -> None:
 def _say_plan(model: PinvGCNClassifier, source: Any, *, as_json: bool, quiet: bool) -> None:
     """What would be done, and its cost."""
     from pinvgcn.cli.console import out as stdout
-    from pinvgcn.experiments.tables.cost import cost_of_prediction
+    from pinvgcn.tables.cost import cost_of_prediction
 
     assert model.about_ is not None
     recipe, target = model.about_["recipe"], model.about_["target"]

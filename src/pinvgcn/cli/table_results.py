@@ -13,7 +13,7 @@ from rich.text import Text
 from pinvgcn.words import counted, decimal, verb, words
 
 if TYPE_CHECKING:
-    from pinvgcn.experiments.tables import Classified, TablePlan
+    from pinvgcn.tables import Classified, TablePlan
 
 CLASSES = 20  # rows of the table of classes
 COLUMNS = 5  # rows of the table of what columns are worth

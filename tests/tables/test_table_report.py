@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from pinvgcn.cli.table_results import print_result
-from pinvgcn.experiments.tables import Classified, classify_table, plan_table
-from pinvgcn.experiments.tables import classify as job
-from pinvgcn.experiments.tables.report import html_report
 from pinvgcn.io import open_table
+from pinvgcn.tables import Classified, classify_table, plan_table
+from pinvgcn.tables import classify as job
+from pinvgcn.tables.report import html_report
 
 
 def classified(

@@ -14,12 +14,12 @@ from pinvgcn.experiments import figures
 from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.learned import learned_filters
 from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
-from pinvgcn.experiments.tables import prose
-from pinvgcn.experiments.tables.classify import Classified
-from pinvgcn.experiments.tables.heldout import FOLDS, Score
-from pinvgcn.experiments.tables.questions import RowQuestion
 from pinvgcn.io.question_file import expected_wrong
 from pinvgcn.io.unfinished import check_output, unfinished
+from pinvgcn.tables import prose
+from pinvgcn.tables.classify import Classified
+from pinvgcn.tables.heldout import FOLDS, Score
+from pinvgcn.tables.questions import RowQuestion
 from pinvgcn.words import counted, decimal, verb, words
 
 SHOWN = 12  # classes in a confusion matrix

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import torch
 
-from pinvgcn.experiments.tables.heldout import folds_of
-from pinvgcn.experiments.tables.plan import TablePlan
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import TableSource
+from pinvgcn.tables.heldout import folds_of
+from pinvgcn.tables.plan import TablePlan
 
 LIBRARIES = 0.6 * 2**30  # bytes, before there is any table
 CELL = 50.0  # bytes: its text, its place in a hyperedge, and what is made of that

@@ -12,11 +12,11 @@ from sklearn.datasets import load_breast_cancer
 
 from pinvgcn.datasets import Dataset, load_dataset
 from pinvgcn.errors import ColumnError, DataError, LabelError
-from pinvgcn.experiments.tables import plan_table
-from pinvgcn.experiments.tables.cost import cost_of
-from pinvgcn.experiments.tables.target import Target
 from pinvgcn.features.table_columns import RARE
 from pinvgcn.io import open_table
+from pinvgcn.tables import plan_table
+from pinvgcn.tables.cost import cost_of
+from pinvgcn.tables.target import Target
 
 
 def test_mushroom_through_a_csv_file(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import TableFileError
-from pinvgcn.experiments.tables.classify import Classified
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.distinct import row_hashes
 from pinvgcn.group import ALONE, Group, together
@@ -28,6 +27,7 @@ from pinvgcn.io import TableSource
 from pinvgcn.io.question_file import COUNT, expected_wrong, write_question_file
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
+from pinvgcn.tables.classify import Classified
 from pinvgcn.words import counted
 
 COLUMNS = (

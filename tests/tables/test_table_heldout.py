@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, recall_score
 
-from pinvgcn.experiments.tables.heldout import Score, deal, fold_count, held_out, macro_f1, simple_methods
+from pinvgcn.tables.heldout import Score, deal, fold_count, held_out, macro_f1, simple_methods
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))

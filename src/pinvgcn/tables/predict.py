@@ -15,13 +15,13 @@ import pandas as pd
 
 from pinvgcn.errors import ModelFileError, UnseenValueWarning
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.tables.classify import ABOUT, answer_columns, new_columns
-from pinvgcn.experiments.tables.target import Target
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.fitting.nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.set_columns import SetSizes, check_words
+from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
+from pinvgcn.tables.target import Target
 
 ROWS = 20_000  # of a chunk
 

@@ -14,8 +14,6 @@ import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
-from pinvgcn.experiments.tables.plan import BINNING, TablePlan
 from pinvgcn.fitting.conformal import check_counts
 from pinvgcn.fitting.importance import TableImportance, expert_shares
 from pinvgcn.interrupts import stopped_by_interrupts
@@ -24,6 +22,8 @@ from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
 from pinvgcn.set_columns import SetSizes, as_words, check_words
 from pinvgcn.shared_rows import SharedRows
+from pinvgcn.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
+from pinvgcn.tables.plan import BINNING, TablePlan
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is

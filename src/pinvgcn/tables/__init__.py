@@ -11,10 +11,10 @@
 - ``report``: the page
 """
 
-from pinvgcn.experiments.tables.classify import Classified, Request, classify_table, save_model
-from pinvgcn.experiments.tables.explain import ExplainedRow, explain_table_row
-from pinvgcn.experiments.tables.plan import TablePlan, plan_table
-from pinvgcn.experiments.tables.predict import Predicted, is_table_model, predict_table
+from pinvgcn.tables.classify import Classified, Request, classify_table, save_model
+from pinvgcn.tables.explain import ExplainedRow, explain_table_row
+from pinvgcn.tables.plan import TablePlan, plan_table
+from pinvgcn.tables.predict import Predicted, is_table_model, predict_table
 
 __all__ = [
     "Classified",

@@ -13,11 +13,11 @@ import pandas as pd
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, ParameterError, UnseenValueWarning
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.tables.predict import ROWS, described
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.fitting.explanation import RowExplanation
 from pinvgcn.fitting.mixed_rows import known_rows, table_nodes
 from pinvgcn.io import TableSource, open_table
+from pinvgcn.tables.predict import ROWS, described
 from pinvgcn.words import counted, verb
 
 
