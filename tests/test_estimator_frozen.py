@@ -1,7 +1,7 @@
 """``PinvGCNClassifier.paper`` is fixed for ever: its probabilities are those that were once stored.
 
-Fifty epochs freeze all that 500 would: graph, spectrum, start, dropout, optimiser. Training amplifies the last
-bit of a product; after 500 epochs other instructions of a processor change a table's probabilities by 0.008.
+Fifty epochs freeze all that 500 would: graph, spectrum, start, dropout, optimiser. Training amplifies the
+last bit of a product: after 500 epochs, other processor instructions change a probability by 0.008.
 """
 
 from __future__ import annotations
