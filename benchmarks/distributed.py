@@ -50,7 +50,7 @@ def work(points: int) -> None:
     import torch.distributed as dist
 
     from pinvgcn import GaussianGraph, PinvGCNClassifier
-    from pinvgcn.group import Group
+    from pinvgcn.distributed.group import Group
 
     torch.set_num_threads(1)
     several = int(os.environ.get("WORLD_SIZE", "1")) > 1

@@ -41,7 +41,7 @@ from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.geometry import lattice_for
 from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.shared_rows import SharedRows
+from pinvgcn.repeated_fits import SharedRows
 
 BINS = 15
 NEIGHBOURS = 10

@@ -31,10 +31,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from threadpoolctl import threadpool_limits
 
 from pinvgcn import GaussianGraph, Spectrum
+from pinvgcn.compute.parallel import cores
 from pinvgcn.datasets import generate_street, load_dataset
 from pinvgcn.errors import DatasetError
 from pinvgcn.kernels import Box, FourierKernel, TaylorKernel
-from pinvgcn.parallel import cores
 
 
 def main() -> None:

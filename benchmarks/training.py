@@ -28,7 +28,7 @@ from pinvgcn.datasets import Dataset, load_dataset, random_split
 from pinvgcn.fitting.fit import labels_for
 from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.nn import FilterBasis, train
-from pinvgcn.shared_rows import fit_many
+from pinvgcn.repeated_fits import fit_many
 
 EPOCHS = 500
 HIDDEN = 32

@@ -18,7 +18,7 @@ from pinvgcn.errors import (
     TrainingError,
 )
 from pinvgcn.fitting import fit
-from pinvgcn.shared_rows import fit_many
+from pinvgcn.repeated_fits import fit_many
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))

@@ -11,6 +11,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 
 from pinvgcn import GaussianGraph, PinvGCNClassifier
+from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
@@ -18,9 +19,8 @@ from pinvgcn.features.geometry import lattice_for
 from pinvgcn.fitting.class_shares import estimated_shares
 from pinvgcn.fitting.nodes import gathered
 from pinvgcn.fitting.settings import FitSettings
-from pinvgcn.group import ALONE
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.shared_rows import fit_many
+from pinvgcn.repeated_fits import fit_many
 
 RNG = np.random.default_rng(0)
 # a plain and a ball above it: three quarters and one quarter of the points

@@ -21,7 +21,7 @@ from pinvgcn.fitting import prepared
 from pinvgcn.graphs.distinct import Distinct
 from pinvgcn.nn import sampling
 from pinvgcn.nn.nodewise import apply_networks
-from pinvgcn.shared_rows import SharedRows, fit_many
+from pinvgcn.repeated_fits import SharedRows, fit_many
 
 X, TRUTH = make_blobs(120, centers=3, cluster_std=1.5, random_state=1, n_features=3)
 FEW = np.where(np.arange(120) % 5 == 0, TRUTH, -1)

@@ -2,6 +2,7 @@
 
 The map, in the order in which data flows::
 
+    compute, distributed  threads and compiled loops; several processes that share the rows
     io, datasets          files and data sets
     features              local_geometry: the shape of what surrounds a point
     kernels               the Gaussian kernel as a linear map
@@ -11,6 +12,7 @@ The map, in the order in which data flows::
     experts               networks, trees, diffusion: each gives scores or log p of any row
     fitting               settings, folds, the pool of experts, FittedModel: the result of a fit, as a value
     estimator             PinvGCNClassifier: all of it behind fit and predict
+    repeated_fits         many labels and seeds on the same rows
     scans, tables         the two products: from files to classes in files
     experiments, cli      comparisons and reports; the command ``pinvgcn``
 

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinvgcn.checks import as_sample_weight, read_labels
+from pinvgcn.distributed.group import together
 from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
@@ -27,7 +28,6 @@ from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import scans_of
 from pinvgcn.fitting.settings import FitSettings, group_of, seed_of
-from pinvgcn.group import together
 from pinvgcn.io.shared_tensors import save_together
 from pinvgcn.io.tensors import load_tensors, save_tensors
 from pinvgcn.nn import PinvGCN

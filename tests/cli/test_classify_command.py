@@ -22,8 +22,8 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.errors import ModelFileError
 from pinvgcn.features import ColumnRecipe
+from pinvgcn.fitting.prediction_sets import as_words
 from pinvgcn.io import open_table
-from pinvgcn.set_columns import as_words
 from pinvgcn.tables import predict_table
 
 CULTIVARS = np.array(["Barolo", "Grignolino", "Barbera"])

@@ -10,11 +10,11 @@ from ranks import SIZES, shares
 
 from oracles import departure, eigenpairs, gaussian_adjacency, normalised, residuals, sine
 from pinvgcn import GaussianGraph
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import DataError, GraphError, ParameterError
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.nodes import outside
 from pinvgcn.graphs import automatic_sigma
-from pinvgcn.group import Group
 from pinvgcn.kernels import Box
 from pinvgcn.spectra import certificate, kernel_pairs, krylov_eigenpairs
 from pinvgcn.spectra.certificate import Sample

@@ -7,9 +7,9 @@ import pytest
 import torch
 from ranks import SIZES, shares
 
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.errors import ParameterError
-from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import in_pool
 
 ROWS = np.random.default_rng(0).normal(size=(11, 3))
 

@@ -9,9 +9,9 @@ from ranks import shares
 
 import pinvgcn.graphs.hypergraph
 from pinvgcn import Hypergraph, PinvGCNClassifier
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import GraphError, PinvGCNError
-from pinvgcn.group import Group
-from pinvgcn.shared_rows import SharedRows
+from pinvgcn.repeated_fits import SharedRows
 from pinvgcn.tables import heldout
 
 RNG = np.random.default_rng(3)

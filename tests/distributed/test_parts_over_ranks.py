@@ -18,10 +18,10 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.cli.table_parts import predict_parts
 from pinvgcn.cli.table_predict import TableRequest
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_counts import ColumnCounts
-from pinvgcn.group import Group
 from pinvgcn.io import open_table
 from pinvgcn.io.table_parts import TableParts, part_files
 from pinvgcn.tables import plan_table

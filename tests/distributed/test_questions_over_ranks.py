@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from ranks import shares
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
-from pinvgcn.group import Group
 from pinvgcn.tables.questions import _of_all, spread_over_rows
 
 

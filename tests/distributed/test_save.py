@@ -12,8 +12,8 @@ from safetensors.numpy import load_file
 from test_fit import cloud, table
 
 from pinvgcn import PinvGCNClassifier
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ModelFileError
-from pinvgcn.group import Group
 from pinvgcn.io.shared_tensors import save_together
 from pinvgcn.io.tensors import load_tensors, save_tensors
 

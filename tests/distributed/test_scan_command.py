@@ -16,8 +16,8 @@ from ranks import SIZES
 from street_files import NAMES, QUICK, launch, read_copies, said, write_streets
 
 from pinvgcn.cli import main
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ColumnError, DataError, ParameterError
-from pinvgcn.group import Group
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 from pinvgcn.scans.many import predict_many, segment_many
 from pinvgcn.scans.thinning import Drawn

@@ -16,10 +16,10 @@ import pinvgcn.experts.diffusion
 import pinvgcn.graphs.training_values
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows, pooled, row_hashes
-from pinvgcn.group import Group
 
 KINDS = ("even", "uneven", "empty")
 N = 300
@@ -169,7 +169,7 @@ def edges_of_numbers(process_group, x, kind, most, few):
         encoder.fit_transform(own(group, x, kind), group)
     finally:
         pinvgcn.graphs.training_values.FEW = before
-        pinvgcn.graphs.training_values.MOST = pinvgcn.pool.MOST
+        pinvgcn.graphs.training_values.MOST = pinvgcn.distributed.subsample.MOST
     return encoder.to_dict()["columns"][0]["edges"]
 
 

@@ -11,7 +11,7 @@ import torch
 from ranks import SIZES, shares
 
 from pinvgcn import GaussianGraph, Hypergraph
-from pinvgcn.group import ALONE, Group
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.nn import Basis, FilterBasis, Labels, PinvGCN, Problem, TrainingSettings, pooled, train
 from pinvgcn.nn.hidden import FastNetwork
 from pinvgcn.nn.nodewise import fold

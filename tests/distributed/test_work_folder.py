@@ -14,11 +14,11 @@ import pytest
 from street_files import NAMES, QUICK, read_copies, write_streets
 
 import pinvgcn.scans.many as many
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import InputError, LabelError, ParameterError, PinvGCNError, ScanFileError
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.shared_tiles import shared_tiles
 from pinvgcn.features.tiles import Piece
-from pinvgcn.group import ALONE, Group
 from pinvgcn.io.unfinished import remove_leftovers, unfinished
 from pinvgcn.scans import SegmentRequest, segment
 from pinvgcn.scans.cost_of_many import plan_many

@@ -19,7 +19,7 @@ from pinvgcn.experiments.sight import look, votes
 from pinvgcn.experiments.task import Task
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
-from pinvgcn.shared_rows import SharedRows
+from pinvgcn.repeated_fits import SharedRows
 
 
 @pytest.fixture(scope="module")

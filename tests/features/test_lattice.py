@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features.lattice import BITS, Lattice, find, grouped, in_curve_order, tabulated
 

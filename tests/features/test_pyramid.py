@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
 from pinvgcn.datasets import generate_street
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import geometry_names, local_geometry, pyramid

@@ -23,7 +23,7 @@ from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.settings import seed_of
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.nn.nodewise import apply_layers
-from pinvgcn.shared_rows import SharedRows
+from pinvgcn.repeated_fits import SharedRows
 
 PLAIN = Smoothing(None, None, None, None)
 COVERAGES = st.sampled_from([0.5, 0.55, 0.7, 0.8, 0.9, 0.95, 0.99])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from pinvgcn import GaussianGraph, PinvGCNClassifier
 from pinvgcn.errors import ColumnError, DataError, ParameterError
 from pinvgcn.fitting.graph_kind import graph_kind
-from pinvgcn.shared_rows import SharedRows, fit_many
+from pinvgcn.repeated_fits import SharedRows, fit_many
 
 RNG = np.random.default_rng(0)
 N = 60

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from pinvgcn import GaussianGraph, PinvGCNClassifier, SparseGraph, Spectrum
 from pinvgcn.datasets import generate_street, random_split
+from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import ModelFileError
 from pinvgcn.fitting.model_file import narrowed
-from pinvgcn.group import ALONE
 from pinvgcn.io.tensors import load_tensors, save_tensors
 
 RNG = np.random.default_rng(0)

@@ -31,7 +31,7 @@ from pinvgcn.fitting.pool import (
     Ensemble,
     weights_of,
 )
-from pinvgcn.shared_rows import fit_many
+from pinvgcn.repeated_fits import fit_many
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=2)
 FEW = np.where(np.arange(90) % 3 == 0, TRUTH, -1)

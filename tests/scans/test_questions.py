@@ -14,8 +14,8 @@ import pytest
 from streets import QUICK, write_street
 
 from pinvgcn.cli import main
+from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import PinvGCNError, ScanFileError
-from pinvgcn.group import ALONE
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 from pinvgcn.scans.confidence_map import ConfidenceMap
 from pinvgcn.scans.cost import plan_segment

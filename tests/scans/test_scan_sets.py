@@ -12,11 +12,11 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import DatasetError, ExtrapolationWarning, LabelError, ParameterError
 from pinvgcn.features.tiles import Piece, Tiles
+from pinvgcn.fitting.prediction_sets import as_bits, as_words
 from pinvgcn.io import open_scan
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 from pinvgcn.scans.everywhere import OUTSIDE, answers
 from pinvgcn.scans.sets import column_type
-from pinvgcn.set_columns import as_bits, as_words
 
 SETTINGS = {**QUICK, "members": 3}
 COVERAGE = 0.8

@@ -17,7 +17,7 @@ from pinvgcn.app.page import Page
 from pinvgcn.app.session import Session
 from pinvgcn.io import open_scan
 from pinvgcn.io.asprs import UNCLASSIFIED, class_name
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 ENDING = ".pinvgcn-labels.jsonl"
 CLASSES = ("ground", "vegetation", "building", "pole", "wire")

@@ -19,7 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 
 def out() -> Console:

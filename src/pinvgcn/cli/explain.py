@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pinvgcn.words import counted, decimal
+from pinvgcn.wording import counted, decimal
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -36,7 +36,7 @@ from pinvgcn.errors import PeerError, PinvGCNError, TrainingWarning
 if TYPE_CHECKING:
     import torch.distributed as dist
 
-    from pinvgcn.group import Group
+    from pinvgcn.distributed.group import Group
 
 ARRIVAL = timedelta(minutes=5)  # for all ranks to load their libraries
 PATIENCE = timedelta(days=14)  # for a rank that computes while others wait
@@ -73,7 +73,7 @@ def job(*, kept: str = "") -> Iterator[Group]:
             ring.fault(error, kept)
         ring.end()
         return
-    from pinvgcn.group import ALONE
+    from pinvgcn.distributed.group import ALONE
 
     try:
         yield ALONE
@@ -103,7 +103,7 @@ class _Ring:
     def _meet(self) -> None:
         import torch.distributed as dist
 
-        from pinvgcn.group import Group
+        from pinvgcn.distributed.group import Group
 
         try:
             self.store, _, _ = next(dist.rendezvous("env://", timeout=ARRIVAL))

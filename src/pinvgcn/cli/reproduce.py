@@ -47,7 +47,7 @@ def reproduce(
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.failure import Interrupted
     from pinvgcn.errors import DataError
-    from pinvgcn.words import counted
+    from pinvgcn.wording import counted
 
     with loading():
         from pinvgcn.experiments.reproduce.job import Request, parse_methods

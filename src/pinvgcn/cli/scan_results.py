@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pinvgcn.cli.launch import job, launched
 
 if TYPE_CHECKING:
-    from pinvgcn.group import Group
+    from pinvgcn.distributed.group import Group
     from pinvgcn.scans import PredictRequest, SegmentRequest
 
 

@@ -15,7 +15,7 @@ from pinvgcn.cli.launch import job, launched
 if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier
     from pinvgcn.cli.table_predict import TableRequest
-    from pinvgcn.group import Group
+    from pinvgcn.distributed.group import Group
     from pinvgcn.io import TableSource
 
 KEPT = "parts that are written stay; the same command goes on with the others"
@@ -142,8 +142,8 @@ def predict_parts(
     """The whole command, by a model that ``pinvgcn classify`` has saved; the first rank speaks for all."""
     from pinvgcn.cli.table_predict import say_result
     from pinvgcn.cli.working import working
+    from pinvgcn.distributed.group import together
     from pinvgcn.features.shared_tiles import share_out
-    from pinvgcn.group import together
     from pinvgcn.io import open_table
     from pinvgcn.io.table_parts import part_files
     from pinvgcn.tables import predict_table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pinvgcn.words import counted, verb
+from pinvgcn.wording import counted, verb
 
 if TYPE_CHECKING:
     from pinvgcn import PinvGCNClassifier

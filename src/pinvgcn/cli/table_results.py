@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pinvgcn.words import counted, decimal, verb, words
+from pinvgcn.wording import counted, decimal, verb, words
 
 if TYPE_CHECKING:
     from pinvgcn.tables import Classified, TablePlan

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import UNLABELLED
+from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.errors import PinvGCNWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.comparison import confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.interrupts import stopped_by_interrupts
-from pinvgcn.shared_rows import SharedRows
+from pinvgcn.repeated_fits import SharedRows
 
 FOLDS = 3
 SIMPLE = ("extra_trees", "nearest_neighbour", "logistic_regression")

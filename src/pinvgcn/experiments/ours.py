@@ -28,7 +28,7 @@ class Pinv:
     def prepare(self, task: Task) -> Prepared:
         """Make the graph, its spectrum and the first layer's products."""
         from pinvgcn.estimator import PinvGCNClassifier
-        from pinvgcn.shared_rows import SharedRows
+        from pinvgcn.repeated_fits import SharedRows
 
         make: Callable[..., PinvGCNClassifier] = PinvGCNClassifier.paper if self.paper else PinvGCNClassifier
         settings = {"geometry": "auto" if task.surroundings else False, **self.settings}
@@ -44,7 +44,7 @@ class Pinv:
 class PreparedPinv:
     """One graph and one spectrum for any number of trainings."""
 
-    rows: Any  # pinvgcn.shared_rows.SharedRows
+    rows: Any  # pinvgcn.repeated_fits.SharedRows
 
     @property
     def seconds(self) -> dict[str, float]:

@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.nearest import nearest
 from pinvgcn.experts.seen import Seen
 from pinvgcn.graphs.distinct import pooled
-from pinvgcn.group import ALONE, Group
 
 ON = 0.99  # α: a hundred steps in the mean
 ANCHORS = 8_192  # rows that are joined; all pairs of them are compared

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from pinvgcn.compiled import compiled, inlined
+from pinvgcn.compute.compiled import compiled, inlined
+from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.member_arrays import arrays_after, of_member
 from pinvgcn.experts.seen import Seen
-from pinvgcn.parallel import for_all, ranges
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1

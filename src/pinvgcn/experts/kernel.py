@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
+from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.linear import regression
 from pinvgcn.experts.table_rows import TableColumns
-from pinvgcn.parallel import for_all, ranges
 
 STRENGTH = 3.0  # C of the regression
 WIDTH = 2.0  # γ times the mean squared distance of labelled rows

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.compiled import compiled
-from pinvgcn.parallel import for_all, ranges
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import for_all, ranges
 
 CHUNK = 1_024  # rows of one product: with 8,192 anchors it has 32 MB
 MORE = 4  # candidates beyond those wanted: products round, the distances of candidates are exact

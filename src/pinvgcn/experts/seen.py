@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pinvgcn.group import Group
+from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.nn import Basis
-from pinvgcn.pool import rows_of_all
 
 
 class Seen(NamedTuple):

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.member_arrays import of_member
 from pinvgcn.experts.seen import Seen
 from pinvgcn.experts.training_nodes import TrainingNodes
-from pinvgcn.group import Group, together
 from pinvgcn.nn import PinvGCN, TrainingSettings, train
 from pinvgcn.nn.nodewise import NodeLayer, apply_networks
 from pinvgcn.spectra import Spectrum

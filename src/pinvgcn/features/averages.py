@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import as_matrix, check_rows
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
 from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, share, tabulated
-from pinvgcn.parallel import ranges, share_out
 
 ONE = 2.0**24
 LEVELS = 3  # sizes of cells

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import hashed
 from pinvgcn.features.lattice import find, grouped, share, tabulated
-from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import hashed
 
 ENOUGH = 8  # points in the blend of the median point
 ASKED = 4_096  # points that are asked

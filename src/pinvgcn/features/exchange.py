@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.distributed.group import Group
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.lattice import Lattice, find, grouped, tabulated
 from pinvgcn.features.pyramid import CellSums, Pyramid
-from pinvgcn.group import Group
 
 BLOCK = 4  # cells of averages come in blocks of 2⁴ along each axis
 

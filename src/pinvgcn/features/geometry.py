@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import as_points
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features.cell_size import cell_size
 from pinvgcn.features.lattice import LEVELS, Lattice
 from pinvgcn.features.pyramid import Pyramid
-from pinvgcn.group import ALONE, Group
 
 
 def local_geometry(

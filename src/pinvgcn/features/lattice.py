@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import as_points, check_count
-from pinvgcn.compiled import compiled, inlined
+from pinvgcn.compute.compiled import compiled, inlined
 from pinvgcn.errors import DataError, ParameterError
 
 LEVELS = 5  # of cells, each twice as large as the one before

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import for_all, ranges
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.errors import DataError
-from pinvgcn.group import ALONE, Group
-from pinvgcn.parallel import for_all, ranges
-from pinvgcn.pool import in_pool
 
 CHUNK = 4_096  # rows at a time: they stay in the cache
 KNOTS = 512  # values that are kept of a column

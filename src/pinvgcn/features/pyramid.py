@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.compiled import compiled, inlined
+from pinvgcn.compute.compiled import compiled, inlined
+from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
 from pinvgcn.features.lattice import (
     ADAPTED,
@@ -28,7 +29,6 @@ from pinvgcn.features.lattice import (
     share,
     tabulated,
 )
-from pinvgcn.parallel import ranges, share_out
 
 ENOUGH = 4.0  # points in the blend of the first level that follows the density
 MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits

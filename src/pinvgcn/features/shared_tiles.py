@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.tiles import SIZE, Piece, Tiles, share_out
-from pinvgcn.group import Group
 from pinvgcn.io.unfinished import unfinished
 
 FILE = "tiles.json"  # there once all tiles are

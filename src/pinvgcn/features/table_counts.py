@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import MOST, in_pool
 from pinvgcn.features.table_cells import as_text, cells_of
-from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import MOST, in_pool
 
 USELESS = b""  # the one value of a column of lists, bytes or the like
 

@@ -12,7 +12,7 @@ from pinvgcn.features.table_cells import whole_text
 from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.features.text_dates import find_format, parse_dates
 from pinvgcn.features.text_numbers import find_decimal, parse_numbers
-from pinvgcn.words import counted, verb
+from pinvgcn.wording import counted, verb
 
 FEW = 20  # whole numbers with at most so many values are categories; so are years
 MOSTLY = 0.95  # the share of cells that must be numbers for a column to be one of numbers

@@ -14,13 +14,13 @@ from typing import IO, Any
 
 import numpy as np
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.cell_size import cell_size
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
-from pinvgcn.group import ALONE, Group
 from pinvgcn.io.unfinished import unfinished
 
 SIZE = 500_000  # points of a tile

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import check_positive
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ParameterError
-from pinvgcn.group import ALONE, Group
 
 ROUNDS = 200
 STILL = 1e-6  # shares that move less have arrived

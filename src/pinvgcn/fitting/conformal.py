@@ -12,13 +12,13 @@ import numpy as np
 from scipy.special import softmax
 
 from pinvgcn.checks import check_fraction
+from pinvgcn.compute.parallel import ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import LabelError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes
 from pinvgcn.fitting.smoothing import Smoothing
-from pinvgcn.group import ALONE, Group
-from pinvgcn.parallel import ranges
 
 SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
 BLOCK = 2**16  # rows at a time

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import TrainingError
 from pinvgcn.experts import ByValues, Forest, Forests, KernelMachine, Linear, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
@@ -41,7 +42,6 @@ from pinvgcn.fitting.scan import Scan, forest_kinds
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs import GaussianGraph
-from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold

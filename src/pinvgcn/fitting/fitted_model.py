@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from pinvgcn.checks import as_points, check_choice
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks, Seen
 from pinvgcn.experts.member_arrays import arrays_after
@@ -42,7 +43,6 @@ from pinvgcn.fitting.pool import (
 )
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs.distinct import distinct_rows
-from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import Spectrum
 

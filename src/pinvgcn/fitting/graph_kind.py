@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError
-from pinvgcn.group import ALONE, Group, together
 
 WORDS = {"categorical": "a table", "gaussian": "points"}
 

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from pinvgcn.checks import check_rows
+from pinvgcn.compute.parallel import for_all, ranges
+from pinvgcn.distributed.group import ALONE, Group, together
+from pinvgcn.distributed.rows import as_shared_matrix
 from pinvgcn.errors import DataError
 from pinvgcn.features.normal_scores import CHUNK, NormalScores
-from pinvgcn.group import ALONE, Group, together
-from pinvgcn.parallel import for_all, ranges
-from pinvgcn.shares import as_shared_matrix
 
 SCALINGS = ("ranks", "isotropic", "centre", "none", "standard")
 SPREAD = 10.0  # of isotropic inputs: what steps of 0.01 move quickly, whatever the unit of length was

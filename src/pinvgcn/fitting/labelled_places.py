@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pinvgcn.compiled import compiled
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import cores
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, tabulated
-from pinvgcn.group import ALONE, Group
-from pinvgcn.parallel import cores
-from pinvgcn.pool import in_pool
 
 REACHED = 0.9  # the quantile of held-out distances up to which a place is trusted
 FAR = 1e30  # where nothing was held out

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from pinvgcn.checks import as_sample_weight, check_non_negative, classes_of, known_labels
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError, LabelError, ParameterError
-from pinvgcn.group import ALONE, Group, together
 
 
 @dataclass(frozen=True)

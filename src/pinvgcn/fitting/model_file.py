@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ParameterError
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.plain_values import plain
-from pinvgcn.group import Group
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
 BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these

@@ -16,6 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
+from pinvgcn.distributed.group import ALONE, Group, together
+from pinvgcn.distributed.rows import as_shared_matrix
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
 from pinvgcn.experts import TableColumns
 from pinvgcn.features.cell_size import cell_of
@@ -26,10 +29,7 @@ from pinvgcn.features.pyramid import LocalShapes, Pyramid
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.plain_rows import PlainRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn import Basis
-from pinvgcn.pool import in_pool
-from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
 BACKGROUND = 50  # rows of a table that its model keeps

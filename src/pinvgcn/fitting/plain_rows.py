@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ModelFileError
 from pinvgcn.graphs.cells import Scalar, as_frame, distinct, key_of, types_of
-from pinvgcn.group import ALONE, Group
 
 TYPES = (str, int, float, bool)  # of a value in a file
 

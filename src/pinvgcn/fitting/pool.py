@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from pinvgcn.compute.parallel import ranges
 from pinvgcn.experts import Seen
-from pinvgcn.parallel import ranges
 
 # names of experts
 NETWORK, TREES, FOREST, LINEAR, KERNEL, DIFFUSION = (

@@ -11,6 +11,8 @@ from scipy.spatial import cKDTree
 from scipy.special import softmax
 
 from pinvgcn.checks import check_rows
+from pinvgcn.distributed.group import Group, together
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.errors import DataError
 from pinvgcn.experts import Forest
 from pinvgcn.fitting.conformal import PredictionSets
@@ -28,8 +30,6 @@ from pinvgcn.fitting.labelled_places import LabelledPlaces, nearest
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.pool import AWAY, FINE_TREES, PLACE_FREE, TREES, WIDE_TREES, weights_of
-from pinvgcn.group import Group, together
-from pinvgcn.pool import in_pool
 
 TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
 FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place

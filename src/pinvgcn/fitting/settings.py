@@ -11,6 +11,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts import NetworkSettings
 from pinvgcn.features.cell_size import cell_size
@@ -21,7 +22,6 @@ from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, TableNodes, is_
 from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
 from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES
 from pinvgcn.graphs import Graph, TableEncoder
-from pinvgcn.group import ALONE, Group
 from pinvgcn.nn import TrainingSettings
 from pinvgcn.nn.filters import parse_filters
 from pinvgcn.nn.model import hidden_widths

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from pinvgcn.distributed.group import together
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.exchange import averages_of_all
 from pinvgcn.fitting.class_shares import (
@@ -20,7 +21,6 @@ from pinvgcn.fitting.class_shares import (
 )
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
-from pinvgcn.group import together
 
 GROUPED_ROUNDS = 3  # of averages, where labels do not lie as the points do
 THIN = 1.5  # cells, from which on points are too far apart for that

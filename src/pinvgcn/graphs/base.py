@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_count
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import GraphError, RankWarning, ToleranceWarning
-from pinvgcn.group import ALONE, Group
 from pinvgcn.spectra import Spectrum
 
 DENSE_NODES = 1_000  # up to this size the whole matrix is the fastest solver

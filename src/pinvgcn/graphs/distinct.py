@@ -9,8 +9,9 @@ import pandas as pd
 import scipy.sparse as sp
 from pandas.util import hash_array
 
-from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import MOST, rows_of_all
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.rows import rows_of_all
+from pinvgcn.distributed.subsample import MOST
 
 
 class Distinct(NamedTuple):

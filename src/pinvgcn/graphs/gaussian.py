@@ -14,6 +14,9 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.spatial import cKDTree
 
 from pinvgcn.checks import check_choice, check_non_negative, check_positive
+from pinvgcn.distributed.group import ALONE, Group, together
+from pinvgcn.distributed.rows import as_shared_matrix
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
 from pinvgcn.graphs.base import (
     Graph,
@@ -24,10 +27,7 @@ from pinvgcn.graphs.base import (
     warn_if_short,
 )
 from pinvgcn.graphs.choice import MOST_GATHERED, Problem, cheapest_kernel, choose, refusal
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
-from pinvgcn.pool import in_pool
-from pinvgcn.shares import as_shared_matrix
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
     cutoff_spectrum,

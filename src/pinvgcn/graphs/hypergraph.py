@@ -13,6 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_choice, check_positive
+from pinvgcn.compute.parallel import ranges
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import GraphError, PeerError
 from pinvgcn.graphs.base import (
     Graph,
@@ -26,8 +28,6 @@ from pinvgcn.graphs.base import (
 )
 from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.graphs.table import TableEncoder
-from pinvgcn.group import Group, together
-from pinvgcn.parallel import ranges
 from pinvgcn.spectra import IncidenceExtension, Spectrum, dense_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.spectrum import count_zeros, orient
 

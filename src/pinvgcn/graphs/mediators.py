@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pinvgcn.checks import check_rows
+from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.datasets.splits import as_generator
 from pinvgcn.graphs.hypergraph import Hypergraph
-from pinvgcn.parallel import ranges, share_out
 
 ENTRIES = 2**22  # of a block of distances
 ROUNDING = 1e-5  # distances in single precision that differ by less are equal

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from pinvgcn.checks import as_points, check_count, check_positive
+from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import GraphError
 from pinvgcn.graphs.hypergraph import Hypergraph
-from pinvgcn.parallel import ranges, share_out
 
 ENTRIES = 2**24  # of a block of counts: 64 MB
 ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))

@@ -26,11 +26,11 @@ import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.checks import check_choice, check_count
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
 from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, Flag, Rule, Values
 from pinvgcn.graphs.training_values import ColumnCells, learn_rules
-from pinvgcn.group import ALONE, Group, together
 
 BINNINGS = ("width", "quantile")
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.subsample import MOST, in_pool
 from pinvgcn.graphs.cells import Scalar, distinct, key_of, types_of
 from pinvgcn.graphs.rules import Bins, Flag, Rule, Values
-from pinvgcn.group import Group
-from pinvgcn.pool import MOST, in_pool
 
 FEW = 2**14  # distinct numbers of a column up to which all rows count for its quantiles
 

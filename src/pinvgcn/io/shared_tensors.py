@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors.numpy import save
 
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ModelFileError
-from pinvgcn.group import Group, together
 from pinvgcn.io.tensors import bytes_of, described, hashed, plain_arrays
 
 PIECE = 2**24  # bytes that are read at a time

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ColumnError, ParameterError, TableFileError
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.io.patterns import by_name, is_pattern, matching
 from pinvgcn.io.tables import ROWS, TableSource, TableWriter, open_table
 

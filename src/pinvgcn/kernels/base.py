@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ModelFileError
-from pinvgcn.group import ALONE, Group
 from pinvgcn.io.shapes import Shapes
 
 Finish = Callable[[slice, np.ndarray], None]

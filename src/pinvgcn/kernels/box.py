@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ModelFileError
-from pinvgcn.group import ALONE, Group
 from pinvgcn.io.shapes import Shapes
 
 

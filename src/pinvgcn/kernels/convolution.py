@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.fft
 
-from pinvgcn.parallel import cores, ranges, share_out
+from pinvgcn.compute.parallel import cores, ranges, share_out
 
 TURN = 0.5 - 0.5j
 

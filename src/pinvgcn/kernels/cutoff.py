@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-from pinvgcn.group import ALONE, Group
+from pinvgcn.compute.parallel import ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, Kernel, saved_sources
-from pinvgcn.parallel import ranges
 
 CHUNK = 16_384  # points whose neighbours are searched at a time
 

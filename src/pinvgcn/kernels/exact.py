@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from pinvgcn.group import ALONE, Group
+from pinvgcn.compute.parallel import for_all, ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, Kernel, saved_sources
-from pinvgcn.parallel import for_all, ranges
 
 BLOCK_ENTRIES = 2_000_000  # kernel values held at a time by each core: 16 MB
 

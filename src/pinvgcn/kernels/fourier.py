@@ -10,11 +10,11 @@ from typing import Any
 import finufft
 import numpy as np
 
-from pinvgcn.group import ALONE, Group
+from pinvgcn.compute.parallel import cores, for_all, ranges, share_out
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, Kernel
 from pinvgcn.kernels.box import Box
 from pinvgcn.kernels.convolution import FourierGram
-from pinvgcn.parallel import cores, for_all, ranges, share_out
 
 CHUNK = 131_072  # nodes of one transform
 COLUMNS = 8  # complex columns that one core transforms at a time

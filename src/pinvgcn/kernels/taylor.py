@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from pinvgcn.compiled import compiled
-from pinvgcn.group import ALONE, Group
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import for_all, ranges, share_out
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import ROUNDING, Finish, Kernel
 from pinvgcn.kernels.box import Box
-from pinvgcn.parallel import for_all, ranges, share_out
 
 CHUNK_ENTRIES = 1_000_000  # features held at a time by each core: 8 MB
 FEW_ENTRIES = 262_144  # the same where nothing is summed: 2 MB, which stay in the cache

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import rows_of_all
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 SPARSE_COST = 3  # what an entry of a sparse product costs, in entries of a dense one

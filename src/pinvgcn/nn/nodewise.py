@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.compiled import compiled
-from pinvgcn.group import ALONE, Group
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import for_all, ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.model import PinvGCN
-from pinvgcn.parallel import for_all, ranges
 
 CHUNK = 65_536  # nodes that are summed at a time
 ROWS = 1_024  # nodes that a thread evaluates at a time: their hidden features stay in the cache

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from pinvgcn.distributed.group import ALONE
+from pinvgcn.distributed.subsample import MOST, in_pool
 from pinvgcn.graphs.distinct import pooled
-from pinvgcn.group import ALONE
 from pinvgcn.nn.problem import Problem
-from pinvgcn.pool import MOST, in_pool
 
 
 @dataclass(frozen=True)

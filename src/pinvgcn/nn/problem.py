@@ -12,8 +12,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ParameterError
-from pinvgcn.group import ALONE, Group
 from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.conv import PinvConv, scaled
 from pinvgcn.nn.curve import along_curve

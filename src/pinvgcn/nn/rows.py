@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pinvgcn.group import Group
-from pinvgcn.pool import rows_of_all
+from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.rows import rows_of_all
 
 CHUNK = 16_384  # nodes at a time: what a product reads and writes stays in the cache
 PIECES = 2  # at least, so that threads have something to share,

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from pinvgcn.checks import check_count, check_non_negative, check_positive
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ParameterError, TrainingError, TrainingWarning
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.nn.hidden import FastNetwork, Map
 from pinvgcn.nn.model import PinvGCN
 from pinvgcn.nn.problem import Problem

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import check_count
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.group import Group, together
 from pinvgcn.io import open_scan
 from pinvgcn.io.patterns import stands_for_several
 from pinvgcn.io.scan_writer import ENDINGS

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pinvgcn.group import Group
+from pinvgcn.distributed.group import Group
 
 FINEST = 2.0**-10  # metres
 FARTHEST = 2.0**61  # cells: beyond them all places are one

@@ -20,7 +20,7 @@ from pinvgcn.scans.places import COUNT
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import SET, explained
 from pinvgcn.scans.survey import Tell
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 # measured on Oakland 2 and on generated streets of 2 and 20 million points; seconds of one core
 BASE_BYTES = 600e6  # the libraries

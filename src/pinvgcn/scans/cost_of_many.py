@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pinvgcn.group import Group
+from pinvgcn.distributed.group import Group
 from pinvgcn.scans.asked import Asked
 from pinvgcn.scans.cost import (
     BASE_BYTES,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.group import ALONE, Group, together
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.scans.confidence_map import ConfidenceMap
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import LAS

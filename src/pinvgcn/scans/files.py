@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import DataError, ParameterError, ScanFileError
 from pinvgcn.features.tiles import share_out
-from pinvgcn.group import Group, together
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.patterns import by_name, is_pattern, matching
 from pinvgcn.io.virtual import is_virtual, listed

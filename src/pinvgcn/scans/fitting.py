@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.compute.interrupts import stopped_by_interrupts
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.group import ALONE, Group
-from pinvgcn.interrupts import stopped_by_interrupts
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.sets import with_members
 from pinvgcn.scans.survey import Tell

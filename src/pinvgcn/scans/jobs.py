@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.checks import check_count, check_positive
+from pinvgcn.compute.parallel import ranges
 from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.tiles import Piece, Tiles
+from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
-from pinvgcn.parallel import ranges
 from pinvgcn.scans.doubts import Doubts, look, wanted
 from pinvgcn.scans.everywhere import answers
 from pinvgcn.scans.fitting import Sample, fitted
@@ -35,7 +36,6 @@ from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
 from pinvgcn.scans.thinning import Drawn
 from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.within import Within
-from pinvgcn.set_columns import SetSizes
 
 
 def silent(stage: str, done: int, total: int) -> None:

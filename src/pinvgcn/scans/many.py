@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ScanFileError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.shared_tiles import FILE, for_rank, saved_tiles, shared_tiles
 from pinvgcn.features.tiles import Tiles, share_out
-from pinvgcn.group import ALONE, Group
+from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.io import open_scan
 from pinvgcn.io.unfinished import unfinished
 from pinvgcn.scans.asked import Asked, Request
@@ -39,7 +40,6 @@ from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, pieces_of
 from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.work import Work, begin, work_folder
-from pinvgcn.set_columns import SetSizes
 
 OVERVIEW, MODEL, SAVED = "overview.json", "model", "saved.json"
 

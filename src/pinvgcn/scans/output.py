@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.fitting.prediction_sets import as_bits
 from pinvgcn.io import ScanSource, ScanWriter
 from pinvgcn.io.scan_writer import check_target as check_place
 from pinvgcn.io.scan_writer import format_of
@@ -18,7 +19,6 @@ from pinvgcn.scans.labels import CLASSIFICATION, LAS
 from pinvgcn.scans.protection import FOREIGN, FREE, Protected
 from pinvgcn.scans.sets import SET, column, column_type
 from pinvgcn.scans.survey import PIECE, Tell
-from pinvgcn.set_columns import as_bits
 
 PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
 NOTHING, PROTECTED = -1, -2  # codes of a point without a prediction, and of one that keeps its file's class

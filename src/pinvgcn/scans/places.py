@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.group import ALONE, Group
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.io.question_file import COUNT
 from pinvgcn.scans.cell_sums import CoarseningSums
 from pinvgcn.scans.seen import ONE, Parts, Seen

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError, LabelError, ParameterError
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.io import ScanSource
 from pinvgcn.scans.columns import plain_name
 from pinvgcn.scans.label_file import LABELS

@@ -15,7 +15,7 @@ from pinvgcn.io.question_file import DIGITS, expected_wrong, write_question_file
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.places import DoubtfulPlace
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 COLUMNS = (
     "number", "file", "index", "x", "y", "z", "label", "predicted", "predicted_name", "confidence",

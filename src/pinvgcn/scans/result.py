@@ -15,12 +15,12 @@ from pinvgcn.features.lattice import Lattice
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.fitted_model import ELSEWHERE
 from pinvgcn.fitting.nodes import CloudNodes
+from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.scans.doubts import Doubts
 from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
 from pinvgcn.scans.protection import Protected
-from pinvgcn.set_columns import SetSizes
-from pinvgcn.words import counted, verb
+from pinvgcn.wording import counted, verb
 
 MISPLACED = 0.9  # of the points far from all of training: it is not the model that is wrong
 AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report

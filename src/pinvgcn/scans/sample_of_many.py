@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.shared_tiles import for_rank
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.fitting.nodes import SCAN
-from pinvgcn.group import Group
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.survey import Tell

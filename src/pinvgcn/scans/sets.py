@@ -13,8 +13,8 @@ import numpy as np
 
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.fitting.conformal import check_coverage
+from pinvgcn.fitting.prediction_sets import MOST, as_words, check_words, from_bits
 from pinvgcn.fitting.settings import MEMBERS
-from pinvgcn.set_columns import MOST, as_words, check_words, from_bits
 
 SET = "set"
 

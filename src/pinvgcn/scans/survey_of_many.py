@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.errors import ColumnError, DataError, LabelError
 from pinvgcn.features.cut import SAMPLE, Cut
 from pinvgcn.features.tiles import Piece
-from pinvgcn.group import Group
 from pinvgcn.io import ScanSource, open_scan
-from pinvgcn.pool import in_pool
 from pinvgcn.scans.columns import Ranges, candidates, field_of, plain_name
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.frame import Frame

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.pool import hashed
+from pinvgcn.distributed.subsample import hashed
 from pinvgcn.scans.labels import UNKNOWN
 
 FEWEST = 500  # labels of a class that are kept before others are thinned

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.fitting.prediction_sets import SetSizes, from_bits
 from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.output import PROTECTED, Outcomes
 from pinvgcn.scans.survey import PIECE
-from pinvgcn.set_columns import SetSizes, from_bits
 
 
 @dataclass

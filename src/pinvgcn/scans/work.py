@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ScanFileError
-from pinvgcn.group import Group, together
 from pinvgcn.io.unfinished import unfinished
 from pinvgcn.scans.held import emptied, held
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.group import ALONE, Group
+from pinvgcn.compute.parallel import ranges, share_out
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels import ExactKernel
-from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.operator import KernelOperator
 
 ALL_ROWS = 3_000  # up to so many nodes every row is measured

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from pinvgcn.checks import as_points
+from pinvgcn.compute.parallel import ranges
 from pinvgcn.errors import DataError
 from pinvgcn.io.shapes import Shapes
 from pinvgcn.kernels import Kernel, TaylorKernel, kernel_from_state
-from pinvgcn.parallel import ranges
 
 CHUNK = 131_072  # nodes evaluated at a time
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from pinvgcn.group import Group
+from pinvgcn.compute.parallel import ranges, share_out
+from pinvgcn.distributed.group import Group
 from pinvgcn.kernels import FourierKernel, TaylorKernel
 from pinvgcn.kernels.fourier import combine
-from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.dense import largest_eigenpairs
 from pinvgcn.spectra.krylov import krylov_eigenpairs
 from pinvgcn.spectra.operator import KernelOperator

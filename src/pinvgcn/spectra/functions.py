@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from pinvgcn.group import ALONE, Group
-from pinvgcn.parallel import for_all, ranges, share_out
+from pinvgcn.compute.parallel import for_all, ranges, share_out
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.spectra.certificate import Known, Sample, measure
 from pinvgcn.spectra.extension import KernelExtension
 from pinvgcn.spectra.feature_map import SmoothPairs

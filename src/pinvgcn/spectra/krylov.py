@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 
-from pinvgcn.group import ALONE, Group
-from pinvgcn.parallel import ranges
+from pinvgcn.compute.parallel import ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.spectra.dense import dense_eigenpairs
 
 BLOCK = 16

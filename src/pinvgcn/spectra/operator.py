@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pinvgcn.group import ALONE, Group
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels import Kernel
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.compute.parallel import ranges, share_out
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import GraphError, ModelFileError
-from pinvgcn.group import ALONE, Group
 from pinvgcn.io.shapes import Shapes
 from pinvgcn.io.tensors import load_tensors, save_tensors
-from pinvgcn.parallel import ranges, share_out
 from pinvgcn.spectra.extension import Extension, extension_from_state
 
 ZERO = 1e-12  # eigenvalues at or below this are null

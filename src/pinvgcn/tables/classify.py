@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
+from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.fitting.conformal import check_counts
 from pinvgcn.fitting.importance import TableImportance, expert_shares
-from pinvgcn.interrupts import stopped_by_interrupts
+from pinvgcn.fitting.prediction_sets import SetSizes, as_words, check_words
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
-from pinvgcn.set_columns import SetSizes, as_words, check_words
-from pinvgcn.shared_rows import SharedRows
+from pinvgcn.repeated_fits import SharedRows
 from pinvgcn.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
 from pinvgcn.tables.plan import BINNING, TablePlan
 

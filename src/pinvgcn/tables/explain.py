@@ -18,7 +18,7 @@ from pinvgcn.fitting.explanation import RowExplanation
 from pinvgcn.fitting.mixed_rows import known_rows, table_nodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.tables.predict import ROWS, described
-from pinvgcn.words import counted, verb
+from pinvgcn.wording import counted, verb
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.group import ALONE, Group
-from pinvgcn.pool import in_pool
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import in_pool
 
 FOLDS = 5
 ALL_FOLDS = 20_000  # labelled rows, beyond which one fold of about so many says enough

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pinvgcn import __version__
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ParameterError
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.io.unfinished import unfinished
 
 NOTE = ".pinvgcn.json"

@@ -11,15 +11,15 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from pinvgcn.checks import UNLABELLED
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ColumnError, DataError, LabelError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import count_distinct, distinct_rows, row_hashes
-from pinvgcn.group import ALONE, Group
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.tables.target import Target
-from pinvgcn.words import counted, verb
+from pinvgcn.wording import counted, verb
 
 BINNING = "quantile"  # of numbers: what a table has in its tails shall not decide about the bins
 

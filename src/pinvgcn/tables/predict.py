@@ -18,8 +18,8 @@ from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.fitting.nodes import TableNodes
+from pinvgcn.fitting.prediction_sets import SetSizes, check_words
 from pinvgcn.io import TableSource, open_table
-from pinvgcn.set_columns import SetSizes, check_words
 from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
 from pinvgcn.tables.target import Target
 

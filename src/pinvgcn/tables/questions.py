@@ -19,16 +19,16 @@ import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.checks import UNLABELLED
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import TableFileError
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.distinct import row_hashes
-from pinvgcn.group import ALONE, Group, together
 from pinvgcn.io import TableSource
 from pinvgcn.io.question_file import COUNT, expected_wrong, write_question_file
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
 from pinvgcn.tables.classify import Classified
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 COLUMNS = (
     "number", "file", "row", "label", "predicted", "confidence", "runner_up", "runner_up_probability", "rows",

@@ -20,7 +20,7 @@ from pinvgcn.tables import prose
 from pinvgcn.tables.classify import Classified
 from pinvgcn.tables.heldout import FOLDS, Score
 from pinvgcn.tables.questions import RowQuestion
-from pinvgcn.words import counted, decimal, verb, words
+from pinvgcn.wording import counted, decimal, verb, words
 
 SHOWN = 12  # classes in a confusion matrix
 ROOM = 10  # characters of their names there

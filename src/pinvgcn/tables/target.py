@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import LabelError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.features.table_counts import count_cells
-from pinvgcn.group import ALONE, Group
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 MANY = 20  # different values, from which on a target that hardly repeats any is a measurement
 KINDS = ("text", "whole", "number", "truth")

@@ -21,7 +21,7 @@ from pinvgcn.experiments.task import Answer, Method, Sink, Task
 BUDGET = 1800.0  # seconds that a method may take for all choices of labels
 # what the methods import when they need it: loaded before memory is measured
 MODULES = (
-    "pinvgcn.estimator", "pinvgcn.shared_rows", "pinvgcn.experiments.contest.apart",
+    "pinvgcn.estimator", "pinvgcn.repeated_fits", "pinvgcn.experiments.contest.apart",
     "pinvgcn.experiments.methods",
     "sklearn.calibration", "sklearn.compose", "sklearn.ensemble", "sklearn.impute", "sklearn.linear_model",
     "sklearn.neighbors", "sklearn.pipeline", "sklearn.preprocessing", "sklearn.semi_supervised",

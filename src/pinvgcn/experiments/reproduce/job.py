@@ -17,7 +17,7 @@ from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 LAST_SEED = 2**32 - 1  # that the generators of random numbers take
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pinvgcn.compute.interrupts import interrupts_wait
 from pinvgcn.errors import DataError
-from pinvgcn.interrupts import interrupts_wait
 
 FORMAT = 1  # raised whenever this version could not read what a newer one writes
 KINDS = ("session", "statistics", "setup", "run", "failure")

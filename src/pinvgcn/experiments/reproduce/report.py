@@ -19,7 +19,7 @@ from pinvgcn.experiments.reproduce.entry import Entry, distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.words import counted
+from pinvgcn.wording import counted
 
 TITLE = "The paper again, in numbers"
 LEAD = (

@@ -24,7 +24,7 @@ from pinvgcn.experiments.task import Task
 KEPT = 4  # tasks in memory
 # loaded before a method is timed, by its family
 SCIKIT = ("sklearn.ensemble", "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
-LIBRARIES = {"pinvgcn": ("pinvgcn.shared_rows",)} | dict.fromkeys(
+LIBRARIES = {"pinvgcn": ("pinvgcn.repeated_fits",)} | dict.fromkeys(
     ("gcn", "graphsage", "gdc", "arma"), ("torch_geometric.nn",)
 )
 

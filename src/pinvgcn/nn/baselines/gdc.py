@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.compiled import compiled
-from pinvgcn.parallel import ranges, share_out
+from pinvgcn.compute.compiled import compiled
+from pinvgcn.compute.parallel import ranges, share_out
 
 AT_A_TIME = 512  # nodes a task
 

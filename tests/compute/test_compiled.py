@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from pinvgcn.compiled import _on_disk, compiled
+from pinvgcn.compute.compiled import _on_disk, compiled
 from pinvgcn.features import local_geometry
 from pinvgcn.features.lattice import _codes
 
@@ -49,14 +49,15 @@ def test_what_a_part_in_another_file_does_counts(tmp_path):
     code = tmp_path / "code"
     code.mkdir()
     (code / "whole.py").write_text(
-        "from part import part\nfrom pinvgcn.compiled import compiled\n\n\n"
+        "from part import part\nfrom pinvgcn.compute.compiled import compiled\n\n\n"
         "@compiled\ndef whole(x):\n    return part(x) + 1\n"
     )
     begin = f"import sys; sys.path.insert(0, {str(code)!r})\nfrom whole import whole\nprint(whole(5))\n"
     said = []
     for factor in (2.0, 3.25):
         (code / "part.py").write_text(
-            f"from pinvgcn.compiled import inlined\n\n\n@inlined\ndef part(x):\n    return x * {factor}\n"
+            "from pinvgcn.compute.compiled import inlined\n\n\n"
+            f"@inlined\ndef part(x):\n    return x * {factor}\n"
         )
         answer, lines = run(tmp_path / "kept", begin)
         said.append((answer.splitlines()[0], lines))

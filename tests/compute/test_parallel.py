@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from pinvgcn.parallel import cores, for_all, ranges, share_out
+from pinvgcn.compute.parallel import cores, for_all, ranges, share_out
 
 threads = pytest.mark.parametrize("threads", [1, 2, 5])
 

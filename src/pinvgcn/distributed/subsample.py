@@ -7,12 +7,7 @@ about so many, drawn by their numbers alone, whichever rank has them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
-
-from pinvgcn.group import Group
 
 MOST = 2**18
 # SplitMix64's bijection (Steele, Lea and Flood, 2014) of the nodes' numbers
@@ -30,19 +25,6 @@ def in_pool(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarr
         return np.arange(count)
     x = hashed(np.arange(start, start + count))
     return np.flatnonzero(x < np.uint64(int(most / total * 2**64)))
-
-
-def rows_of_all(matrix: Any, group: Group) -> Any:
-    """The rows of all ranks, in their order, of a dense or sparse matrix of which each has a few."""
-    if group.alone or not sp.issparse(matrix):
-        return matrix if group.alone else group.rows(matrix)
-    A = sp.csr_array(matrix)
-    # ranks may have chosen their whole numbers differently wide
-    lengths, indices = (group.rows(part.astype(np.int64)) for part in (np.diff(A.indptr), A.indices))
-    data, starts = group.rows(A.data), np.append(0, np.cumsum(lengths))
-    if max(starts[-1], A.shape[1]) < 2**31:  # what everybody reads
-        indices, starts = indices.astype(np.int32), starts.astype(np.int32)
-    return sp.csr_array((data, indices, starts), shape=(len(lengths), A.shape[1]))
 
 
 def hashed(numbers: np.ndarray, *, seed: int = 0) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from pinvgcn.interrupts import interrupts_wait
+from pinvgcn.compute.interrupts import interrupts_wait
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _said = threading.Event()

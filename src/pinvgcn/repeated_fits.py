@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from pinvgcn.checks import check_count
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.fitting.fit import labels_for, learn, nodes_for
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.settings import FitSettings, seed_of
-from pinvgcn.group import Group, together
 
 
 class SharedRows:
