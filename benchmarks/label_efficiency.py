@@ -25,7 +25,10 @@ import numpy as np
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.experiments.comparison import Score, confusion_matrix
 from pinvgcn.experiments.contest.data import TITLES, load_task, task_of
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.experiments.methods import BASELINES
+from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.task import Method, Prepared, Task
+from pinvgcn.report.figures.drawing import (
     BLUE,
     GREEN,
     INK,
@@ -35,9 +38,6 @@ from pinvgcn.experiments.figures.drawing import (
     new_figure,
     style,
 )
-from pinvgcn.experiments.methods import BASELINES
-from pinvgcn.experiments.ours import Pinv
-from pinvgcn.experiments.task import Method, Prepared, Task
 
 DATA = ("oakland1", "oakland2", "street", "mushroom", "covertype67")
 STREET = 30_000  # points

@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from pinvgcn.experiments.figures.drawing import DIVERGING, class_colours
-from pinvgcn.experiments.figures.scene import camera_for, render
+from pinvgcn.report.figures.drawing import DIVERGING, class_colours
+from pinvgcn.report.figures.scene import camera_for, render
 
 __all__ = ["DIVERGING", "PALE", "class_colours", "draw_scan"]
 

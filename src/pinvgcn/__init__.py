@@ -14,7 +14,8 @@ The map, in the order in which data flows::
     estimator             PinvGCNClassifier: all of it behind fit and predict
     repeated_fits         many labels and seeds on the same rows
     scans, tables         the two products: from files to classes in files
-    experiments, cli      comparisons and reports; the command ``pinvgcn``
+    report                evaluation, figures and pages about results
+    experiments, cli      comparisons of methods, the paper's tables; the command ``pinvgcn``
 
 Most people need the classifier alone::
 

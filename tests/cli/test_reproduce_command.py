@@ -16,10 +16,10 @@ import pytest
 
 from pinvgcn.cli import main
 from pinvgcn.cli.reproduce import METHODS
-from pinvgcn.experiments.environment import source_digest
 from pinvgcn.experiments.reproduce.catalogue import chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.place import ledger_of
+from pinvgcn.report.environment import source_digest
 
 COMMAND = [sys.executable, "-m", "pinvgcn", "reproduce"]
 

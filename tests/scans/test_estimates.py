@@ -10,9 +10,9 @@ import pytest
 from streets import QUICK
 
 from pinvgcn.cli.scan_results import announce
-from pinvgcn.experiments.scan_report import scan_page
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.expectation import HeldOutRecalls
+from pinvgcn.report.scan_page import scan_page
 from pinvgcn.scans import SegmentRequest, segment
 
 GOOD = AccuracyEstimate(0.962, 0.948, 0.974, basis="labels held out at distances like those of the points")
@@ -66,7 +66,7 @@ def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, ca
 
 
 def test_the_estimate_takes_the_place_of_random_folds(result, monkeypatch):
-    from pinvgcn.experiments.held_out import HeldOut
+    from pinvgcn.report.held_out import HeldOut
 
     tested = [HeldOut(name, 20 * np.eye(5, dtype=int)) for name in ("PinvGCN", "Extremely randomised trees")]
     monkeypatch.setattr(result.model, "accuracy_estimate_", None)

@@ -11,10 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from pinvgcn.io import open_table
+from pinvgcn.report.table_page import html_report
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
 from pinvgcn.tables.questions import COLUMNS, row_questions, spread_over_rows, write_questions
-from pinvgcn.tables.report import html_report
 
 COLOURS = ("red", "green", "blue", "brown", "pink")
 

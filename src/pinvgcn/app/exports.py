@@ -12,9 +12,9 @@ import numpy as np
 from pinvgcn.app.labels import Category
 from pinvgcn.app.session import Session
 from pinvgcn.errors import LabelError, PinvGCNError
-from pinvgcn.experiments.files import write_text
 from pinvgcn.io import ScanSource
 from pinvgcn.io.asprs import CLASSES
+from pinvgcn.io.unfinished import unfinished
 
 OWN = 64  # the first class number that LAS leaves to its users,
 LAST = 31  # and the last that its old point formats have room for
@@ -43,7 +43,8 @@ def write_labels(source: ScanSource, session: Session) -> Path:
     for point, number in zip(points.tolist(), numbers.tolist(), strict=True):
         rows.writerow([point, codes[number], names[number], *session.cloud.points[point].tolist()])
     path = _beside(source.path, ".labels.csv")
-    write_text(path, text.getvalue())
+    with unfinished(path) as temporary:
+        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
     return path
 
 

@@ -150,11 +150,11 @@ def classify(
         if out is not None:
             source.check_copy(out, force=force)
     with loading():
+        from pinvgcn.report.table_page import write_report
         from pinvgcn.tables import Request, classify_table, plan_table
         from pinvgcn.tables import save_model as save
         from pinvgcn.tables.classify import check_sets, new_columns, steps
         from pinvgcn.tables.questions import row_questions, write_questions
-        from pinvgcn.tables.report import write_report
     with working(show=not quiet) as tell:
 
         def read(rows: int) -> None:

@@ -11,7 +11,7 @@ from pinvgcn.wording import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinvgcn.experiments.held_out import HeldOut
+    from pinvgcn.report.held_out import HeldOut
     from pinvgcn.scans import Result
     from pinvgcn.scans.cost import Plan
 
@@ -89,7 +89,7 @@ def _learned_from(result: Result) -> str:
 def _held_out(result: Result, tested: Sequence[HeldOut]) -> list[str]:
     if not tested:
         return []
-    from pinvgcn.experiments.held_out import simple_methods
+    from pinvgcn.report.held_out import simple_methods
 
     shares = result.counts / max(int(result.counts.sum()), 1)
     ours, give = tested[0].over_the_scan(shares)

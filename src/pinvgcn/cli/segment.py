@@ -11,7 +11,7 @@ import typer
 from pinvgcn.cli.classify import ClassWeight
 
 if TYPE_CHECKING:
-    from pinvgcn.experiments.held_out import HeldOut
+    from pinvgcn.report.held_out import HeldOut
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -213,7 +213,7 @@ def segment(
     with stages(quiet=quiet) as tell:
         result = job(request, tell)
         if report is not None:
-            from pinvgcn.experiments.scan_report import write_scan_report
+            from pinvgcn.report.scan_page import write_scan_report
 
             tested = write_scan_report(result, report, random_state=seed, tell=tell)
     announce(result, tested, (report, save_model), as_json=as_json, quiet=quiet)

@@ -67,12 +67,12 @@ def classify_parts(
             check_besides(besides, files, force=force)
         with loading():
             from pinvgcn.features.shared_tiles import share_out
+            from pinvgcn.report.table_page import write_report
             from pinvgcn.tables import Request, classify_table, plan_table
             from pinvgcn.tables import save_model as save
             from pinvgcn.tables.classify import check_sets, new_columns, steps
             from pinvgcn.tables.parts import done_before, fingerprint, prepare
             from pinvgcn.tables.questions import row_questions, write_questions
-            from pinvgcn.tables.report import write_report
         mine = share_out([path.stat().st_size for path in files], group.size)[group.rank]
         with working(show=not silent) as tell:
             tell("Looking at the files")

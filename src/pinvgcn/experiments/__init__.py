@@ -1,4 +1,4 @@
-"""Comparisons of methods on the same labels, their figures and their reports.
+"""Comparisons of methods on the same labels.
 
 In the order in which data flows:
 
@@ -7,15 +7,10 @@ In the order in which data flows:
 - :mod:`~pinvgcn.experiments.methods`: the methods that it is compared with, as a registry
 - :mod:`~pinvgcn.experiments.ours`: PinvGCN as a method like the others
 - :mod:`~pinvgcn.experiments.comparison`: every method on the same labels, timed and scored
-- :mod:`~pinvgcn.experiments.learned`: what a trained network's filters look like, as numbers
-- :mod:`~pinvgcn.experiments.environment`: what it ran on
-- :mod:`~pinvgcn.experiments.figures`: numbers to inline SVG
-- :mod:`~pinvgcn.experiments.page`: the looks of an HTML report
 - :mod:`~pinvgcn.experiments.pieces`: what reports of comparisons share
 - :mod:`~pinvgcn.experiments.process`: a process of its own for work that may fail
 - :mod:`~pinvgcn.experiments.files`: the folder that results go to
 - :mod:`~pinvgcn.experiments.demo`: the main job on embedded data
-- :mod:`~pinvgcn.experiments.prose`: the sentences of its report
 - :mod:`~pinvgcn.experiments.report`: its ``report.html`` and ``results.json``
 - :mod:`~pinvgcn.experiments.contest`: PinvGCN beside what else there is, on data of your own
 - :mod:`~pinvgcn.experiments.reproduce`: every table and figure of the paper, computed again

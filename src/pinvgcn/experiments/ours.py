@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments.learned import mean_weights
 from pinvgcn.experiments.task import Answer, Kind, Prepared, Task
+from pinvgcn.report.learned import mean_weights
 
 GRAPHS: dict[Kind, str] = {"points": "gaussian", "table": "categorical"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from pinvgcn.experiments.comparison import Comparison, Summary
-from pinvgcn.experiments.page import cell, table
+from pinvgcn.report.page import cell, table
 
 
 def recall_table(comparison: Comparison) -> str:

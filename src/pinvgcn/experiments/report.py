@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments import figures, prose
 from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.demo import Demo
-from pinvgcn.experiments.environment import environment
 from pinvgcn.experiments.files import write_text
-from pinvgcn.experiments.learned import learned_filters, mean_weights
-from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.experiments.pieces import name_cell, percent, recall_table, seconds_cell, share_cell
 from pinvgcn.experiments.task import Sink
+from pinvgcn.report import figures, prose
+from pinvgcn.report.environment import environment
+from pinvgcn.report.learned import learned_filters, mean_weights
+from pinvgcn.report.page import cell, definitions, document, figure, section, table
 
 OURS = "pinvgcn"
 

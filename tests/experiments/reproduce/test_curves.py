@@ -9,7 +9,6 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.rank import RANK
@@ -18,6 +17,7 @@ from pinvgcn.experiments.reproduce.regularization import REGULARIZATION
 from pinvgcn.experiments.reproduce.regularization import entry as regularization_entry
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.split_size import SPLIT_SIZE, Question, methods
+from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 
 LOOK = Look("Method", "black", "o")
 LINEAR, LOGARITHMIC = Scale("x", "y"), Scale("x", "y", log_y=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pinvgcn.experiments import page
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.report import _surroundings
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.report import page
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction" / "results.jsonl"
 

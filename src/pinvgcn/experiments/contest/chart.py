@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from pinvgcn.experiments.comparison import Comparison
-from pinvgcn.experiments.figures.drawing import BLUE, INK, ORANGE, WIDTH, light_grid, new_figure, style
+from pinvgcn.report.figures.drawing import BLUE, INK, ORANGE, WIDTH, light_grid, new_figure, style
 
 MEGABYTE = 1e6
 

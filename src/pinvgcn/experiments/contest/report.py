@@ -13,13 +13,13 @@ import numpy as np
 
 from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.contest.chart import chart
-from pinvgcn.experiments.environment import environment
-from pinvgcn.experiments.figures import confusion
-from pinvgcn.experiments.figures.drawing import inline_svg, style
 from pinvgcn.experiments.files import write_text
-from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.experiments.pieces import name_cell, recall_table, seconds_cell, share_cell
 from pinvgcn.io.unfinished import unfinished
+from pinvgcn.report.environment import environment
+from pinvgcn.report.figures import confusion
+from pinvgcn.report.figures.drawing import inline_svg, style
+from pinvgcn.report.page import cell, definitions, document, figure, section, table
 
 OURS = "pinvgcn"
 FILES = ("results.json", "comparison.png", "report.html")

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from matplotlib.figure import Figure as Drawing
 
-from pinvgcn.experiments import page
-from pinvgcn.experiments.figures.drawing import inline_svg
+from pinvgcn.report import page
+from pinvgcn.report.figures.drawing import inline_svg
 
 
 class Block(Protocol):

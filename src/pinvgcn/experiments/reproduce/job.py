@@ -10,13 +10,13 @@ from pathlib import Path
 from pinvgcn.checks import check_count, check_positive
 from pinvgcn.datasets.locate import data_folder
 from pinvgcn.errors import ParameterError
-from pinvgcn.experiments.environment import environment, source_digest
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
 from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
+from pinvgcn.report.environment import environment, source_digest
 from pinvgcn.wording import counted
 
 LAST_SEED = 2**32 - 1  # that the generators of random numbers take

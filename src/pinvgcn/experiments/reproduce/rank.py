@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table, Text
 from pinvgcn.experiments.reproduce.cells import BOLD, brief, eigenvectors
-from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import Setting, pinv
 from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES
 from pinvgcn.experiments.reproduce.results import Results, Summary
+from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
+from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 # Eigenvectors that exist with λ < 1: what is planned beyond is one entry. What was used, the results tell.
 LARGEST = {"mushroom": 83, "covertype45": 92, "covertype67": 112}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pinvgcn.experiments.figures.drawing import BLUE, VERMILLION
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
 from pinvgcn.experiments.reproduce.cells import BOLD, brief
-from pinvgcn.experiments.reproduce.curves import Curve, Line, Look, Panel, Scale, draw
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import NETWORKS, TITLES, Question
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw
+from pinvgcn.report.figures.drawing import BLUE, VERMILLION
 
 FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 LOOKS = {200: Look("PinvGCN, rank 200", BLUE, "s"), 500: Look("PinvGCN, rank 500", VERMILLION, "D")}

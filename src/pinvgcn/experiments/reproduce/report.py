@@ -9,9 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pinvgcn.experiments import page
-from pinvgcn.experiments.environment import package_version
-from pinvgcn.experiments.figures.drawing import standalone_svg
 from pinvgcn.experiments.files import prepare_folder, write_text
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Heading, Lines, Table, Text
 from pinvgcn.experiments.reproduce.cells import noteworthy, probability, signed, spread
@@ -19,6 +16,9 @@ from pinvgcn.experiments.reproduce.entry import Entry, distinct
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.report import page
+from pinvgcn.report.environment import package_version
+from pinvgcn.report.figures.drawing import standalone_svg
 from pinvgcn.wording import counted
 
 TITLE = "The paper again, in numbers"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pinvgcn.experiments.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
 from pinvgcn.experiments.methods import paper_baseline
 from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
 from pinvgcn.experiments.reproduce.cells import BOLD, brief
-from pinvgcn.experiments.reproduce.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.experiments.reproduce.entry import Entry
 from pinvgcn.experiments.reproduce.experiment import Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
@@ -14,6 +12,8 @@ from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.question import TABLES, TITLES, Question
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.task import Method
+from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
+from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
 
 SIZES = (5, 10, 20, 50)  # labels per class
 LOOKS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pinvgcn.experiments.figures.scene import camera_for, render
+from pinvgcn.report.figures.scene import camera_for, render
 
 RED, BLUE = np.array([1.0, 0, 0]), np.array([0, 0, 1.0])
 

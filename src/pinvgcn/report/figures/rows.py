@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.report.figures.drawing import (
     GREY,
     INK,
     WIDTH,

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.report.figures.drawing import (
     BLUE,
     DIVERGING,
     GREY,
@@ -26,7 +26,7 @@ from pinvgcn.experiments.figures.drawing import (
     new_figure,
     style,
 )
-from pinvgcn.experiments.figures.scene import Camera, camera_for, render
+from pinvgcn.report.figures.scene import Camera, camera_for, render
 
 MOST_IN_A_ROW = 6  # names of classes
 PALE = to_rgb("#b0b0b0")

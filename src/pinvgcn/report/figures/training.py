@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.report.figures.drawing import (
     BLUE,
     GREEN,
     ORANGE,

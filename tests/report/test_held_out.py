@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.experiments.held_out import AS_LABELLED, FOLDS, HeldOut, _parts, held_out, simple_methods
+from pinvgcn.report.held_out import AS_LABELLED, FOLDS, HeldOut, _parts, held_out, simple_methods
 
 
 @pytest.mark.parametrize(("right", "wrong"), [(8, 2), (20, 0), (0, 5), (500, 37)])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pinvgcn.experiments.figures.drawing import WIDTH, class_colours, inline_svg, new_figure, style
-from pinvgcn.experiments.figures.scan import class_legend, panel
-from pinvgcn.experiments.figures.scene import camera_for
+from pinvgcn.report.figures.drawing import WIDTH, class_colours, inline_svg, new_figure, style
+from pinvgcn.report.figures.scan import class_legend, panel
+from pinvgcn.report.figures.scene import camera_for
 
 SIDES = (("From one side", -62.0, 38.0), ("From the other side", 118.0, 38.0), ("From above", -90.0, 89.0))
 MOST = 150_000  # points that a picture has room for

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.report.figures.drawing import (
     BLUE,
     SEQUENTIAL,
     WIDTH,

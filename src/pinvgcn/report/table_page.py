@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments import figures
-from pinvgcn.experiments.environment import environment
-from pinvgcn.experiments.learned import learned_filters
-from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.io.question_file import expected_wrong
 from pinvgcn.io.unfinished import check_output, unfinished
-from pinvgcn.tables import prose
+from pinvgcn.report import figures
+from pinvgcn.report import table_prose as prose
+from pinvgcn.report.environment import environment
+from pinvgcn.report.learned import learned_filters
+from pinvgcn.report.page import cell, definitions, document, figure, section, table
 from pinvgcn.tables.classify import Classified
 from pinvgcn.tables.heldout import FOLDS, Score
 from pinvgcn.tables.questions import RowQuestion

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.fitting.importance import ColumnImportance
+from pinvgcn.report.figures.drawing import (
     BLUE,
     GREY,
     INK,
@@ -16,7 +17,6 @@ from pinvgcn.experiments.figures.drawing import (
     new_figure,
     style,
 )
-from pinvgcn.fitting.importance import ColumnImportance
 
 ROOM = 28  # characters of a column's name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from pinvgcn.experiments.figures.drawing import BLUE, VERMILLION, inline_svg, new_figure, style
+from pinvgcn.report.figures.drawing import BLUE, VERMILLION, inline_svg, new_figure, style
 
 
 def confusion(counts: np.ndarray, class_names: tuple[str, ...], name: str) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments import figures, prose
-from pinvgcn.experiments.environment import environment
-from pinvgcn.experiments.files import write_text
-from pinvgcn.experiments.held_out import FOLDS, HeldOut, held_out, simple_methods
-from pinvgcn.experiments.learned import learned_filters
-from pinvgcn.experiments.page import cell, definitions, document, figure, section, table
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io.asprs import class_name
+from pinvgcn.io.unfinished import unfinished
+from pinvgcn.report import figures, prose
+from pinvgcn.report.environment import environment
+from pinvgcn.report.held_out import FOLDS, HeldOut, held_out, simple_methods
+from pinvgcn.report.learned import learned_filters
+from pinvgcn.report.page import cell, definitions, document, figure, section, table
 from pinvgcn.scans import Result
 from pinvgcn.scans.jobs import silent
 from pinvgcn.scans.labels import name_of
@@ -68,7 +68,8 @@ def write_scan_report(
     drawn = time.perf_counter()
     result.seconds["holding out labels"] = drawn - started
     tell("Drawing the report", 0, 1)
-    write_text(path, scan_page(result, tested, drawn))
+    with unfinished(path) as temporary:
+        temporary.write_text(scan_page(result, tested, drawn), encoding="utf-8")
     result.seconds["report"] = time.perf_counter() - drawn
     return tested
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from pinvgcn.experiments.figures.drawing import (
+from pinvgcn.report.figures.drawing import (
     BLUE,
     GREEN,
     INK,
@@ -20,7 +20,7 @@ from pinvgcn.experiments.figures.drawing import (
     new_figure,
     style,
 )
-from pinvgcn.experiments.learned import LayerFilters
+from pinvgcn.report.learned import LayerFilters
 
 PART_COLOURS = (PURPLE, BLUE, ORANGE, GREEN, VERMILLION)
 

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from pinvgcn.cli.table_results import print_result
 from pinvgcn.io import open_table
+from pinvgcn.report.table_page import html_report
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
-from pinvgcn.tables.report import html_report
 
 
 def classified(

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.experiments.learned import learned_filters, mean_weights
+from pinvgcn.report.learned import learned_filters, mean_weights
 
 LAM = np.array([0.5, 0.8])
 

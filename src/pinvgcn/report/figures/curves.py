@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from pinvgcn.experiments.figures.drawing import GREY, INK, WIDTH, light_grid, new_figure, style
+from pinvgcn.report.figures.drawing import GREY, INK, WIDTH, light_grid, new_figure, style
 
 CROSS = "x"
 
