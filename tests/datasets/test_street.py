@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pinvgcn.datasets import generate_street
 from pinvgcn.datasets.street.scanner import Profiles, scan
 from pinvgcn.datasets.street.scene import build_scene
-from pinvgcn.datasets.street.shapes import Box, Clump, Ground, Rod, Wall
+from pinvgcn.datasets.street.shapes import Clump, Cuboid, Ground, Rod, Wall
 from pinvgcn.datasets.street.site import FACADE, GROUND, NOTHING, POLE, VEGETATION, WIRE
 from pinvgcn.errors import ParameterError
 
@@ -123,7 +123,7 @@ def test_wires_run_through_trees_and_end_at_fronts(dense_street):
 def test_what_stands_in_the_street_casts_shadows():
     """Without trees and poles the same scan sees more of the fronts; without cars, the ground they hide."""
     scene = build_scene(np.random.default_rng(5))
-    cars = [s for s in scene.shapes if isinstance(s, Box) and s.label == NOTHING and s.depth == 0]
+    cars = [s for s in scene.shapes if isinstance(s, Cuboid) and s.label == NOTHING and s.depth == 0]
     assert cars
 
     def seen(*hidden: int) -> tuple[np.ndarray, np.ndarray]:
@@ -193,7 +193,7 @@ def test_solid_shapes_are_met_on_their_surface(place, aim):
     inside = centre + 0.05 * np.array(aim)
     origin = np.zeros((1, 3))
     direction = inside[None] / np.linalg.norm(inside)
-    box = Box(centre - 1, centre + 1, FACADE)
+    box = Cuboid(centre - 1, centre + 1, FACADE)
     t = box.distance(origin, direction, RNG)[0]
     assert np.abs(t * direction[0] - centre).max() == pytest.approx(1, abs=1e-9)
     half = np.array([0, 0, 3])
@@ -210,7 +210,7 @@ def test_beams_away_from_a_shape_or_past_it_miss():
     directions = np.array([[-1.0, 0, 0], [0, 1, 0], [0.8, 0.6, 0]])
     low, high = np.array([4.0, -1, -1]), np.array([6.0, 1, 1])
     shapes = [
-        Box(low, high, FACADE),
+        Cuboid(low, high, FACADE),
         Clump(np.array([5.0, 0, 0]), np.ones(3), VEGETATION, 0.1),
         Rod(np.array([5.0, 0, -1]), np.array([5.0, 0, 1]), 0.2, POLE),
         Wall(np.array([4.0, -1, -1]), np.array([6.0, -1, 1]), FACADE, 1.0, 1.0),
@@ -222,7 +222,7 @@ def test_beams_away_from_a_shape_or_past_it_miss():
 def test_leaves_stop_beams_after_their_depth_in_the_mean():
     n = 40_000
     origins, directions = np.zeros((n, 3)), np.tile([1.0, 0, 0], (n, 1))
-    hedge = Box(np.array([2.0, -1, -1]), np.array([3.0, 1, 1]), VEGETATION, depth=0.5)
+    hedge = Cuboid(np.array([2.0, -1, -1]), np.array([3.0, 1, 1]), VEGETATION, depth=0.5)
     met = hedge.distance(origins, directions, RNG)
     assert np.isinf(met).mean() == pytest.approx(np.exp(-2), abs=0.01)
     stopped = met[np.isfinite(met)]

@@ -17,7 +17,7 @@ from pinvgcn.fitting.nodes import outside
 from pinvgcn.graphs import automatic_sigma
 from pinvgcn.kernels import Box
 from pinvgcn.spectra import certificate, kernel_pairs, krylov_eigenpairs
-from pinvgcn.spectra.certificate import Sample
+from pinvgcn.spectra.certificate import RowSample
 from pinvgcn.spectra.functions import _orthonormaliser, _separate
 from pinvgcn.spectra.spectrum import orient
 
@@ -205,7 +205,7 @@ def iterated(process_group, diagonal, rank, kind):
         tolerance=lambda theta: np.full_like(theta, 1e-10),
         group=group,
     )
-    sample = Sample.of(1 / diagonal[mine], group)
+    sample = RowSample.of(1 / diagonal[mine], group)
     return found.values, found.vectors, mine.start + sample.rows, sample.weights
 
 
@@ -217,7 +217,7 @@ def test_an_iteration_and_a_sample(ranks, size, rank, kind):
     diagonal = np.concatenate([[9.0], np.full(20, 2.0), 1 / np.arange(1.0, 3_101)])
     diagonal = diagonal[:900] if rank == 400 else diagonal
     expected = np.sort(diagonal[1:])[::-1][:rank]
-    alone = Sample.of(1 / diagonal)
+    alone = RowSample.of(1 / diagonal)
     found = ranks.run(size, iterated, diagonal, rank, kind)
     for values, *_ in found:
         np.testing.assert_allclose(values, expected, rtol=1e-12)

@@ -12,7 +12,7 @@ import pytest
 from pinvgcn import GaussianGraph
 from pinvgcn.errors import ParameterError, SlowWarning
 from pinvgcn.graphs.base import DENSE_NODES
-from pinvgcn.graphs.choice import FEW_MODES, MOST_FEATURES, MOST_NODES, Problem, choose, refusal
+from pinvgcn.graphs.choice import FEW_MODES, MOST_FEATURES, MOST_NODES, KernelProblem, choose, refusal
 from pinvgcn.graphs.gaussian import SOLVERS
 from pinvgcn.kernels import Box, CutoffKernel, FourierKernel, TaylorKernel
 
@@ -23,9 +23,9 @@ def cloud(n: int, dimension: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, dimension))
 
 
-def problem(n: int, dimension: int, sigma: float, rank: int = 10, precision: float = 1e-9) -> Problem:
+def problem(n: int, dimension: int, sigma: float, rank: int = 10, precision: float = 1e-9) -> KernelProblem:
     points = cloud(n, dimension)
-    return Problem(points, Box.around(points), sigma, rank, precision)
+    return KernelProblem(points, Box.around(points), sigma, rank, precision)
 
 
 CHOICES = {
@@ -88,7 +88,7 @@ def test_the_choice_does_not_depend_on_order_place_or_unit() -> None:
     order = np.random.default_rng(1).permutation(2_000)
     for sigma in (0.05, 1.0, 10.0):
         chosen = {
-            choose(Problem(moved, Box.around(moved), sigma * unit, 10, 1e-9))[0]
+            choose(KernelProblem(moved, Box.around(moved), sigma * unit, 10, 1e-9))[0]
             for moved, unit in ((points, 1.0), (points[order], 1.0), (points + 1e3, 1.0), (points * 1e3, 1e3))
         }
         assert len(chosen) == 1
@@ -100,7 +100,7 @@ def test_the_model_is_quick() -> None:
     box = Box.around(points)
     started = time.perf_counter()
     for sigma in (1e-300, 1e-3, 10.0, 1e300):
-        solver, _ = choose(Problem(points, box, sigma, 10, 1e-9))
+        solver, _ = choose(KernelProblem(points, box, sigma, 10, 1e-9))
         assert solver in FORCED
     assert time.perf_counter() - started < 8
 

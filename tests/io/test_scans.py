@@ -15,7 +15,7 @@ from las_files import write_las
 from scan_files import SCANS, write_scans
 
 from pinvgcn.errors import DataError, ParameterError, ScanFileError
-from pinvgcn.io import Piece, open_scan
+from pinvgcn.io import ScanChunk, open_scan
 from pinvgcn.io.asprs import class_name
 
 COLUMNS = {"classification": np.uint8, "confidence": np.float32}
@@ -34,7 +34,7 @@ def results(count: int) -> dict[str, np.ndarray]:
 def test_pieces_of_any_size_are_the_whole(scans, name):
     source = open_scan(scans[name])
     whole = source.read()
-    assert isinstance(whole, Piece)
+    assert isinstance(whole, ScanChunk)
     assert (len(whole), whole.start, whole.points.dtype) == (source.count, 0, np.float64)
     assert list(whole.fields) == list(source.fields)
     assert str(source.path) in repr(source)

@@ -61,12 +61,12 @@ def shared_tiles(
 
 
 def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
-    with unfinished(tiles._path("points", tile), error=ScanFileError) as path, path.open("wb") as whole:
+    with unfinished(tiles.path("points", tile), error=ScanFileError) as path, path.open("wb") as whole:
         for part in parts:
             if part.exists():
                 with part.open("rb") as file:
                     shutil.copyfileobj(file, whole, 2**24)
-        points, rest = divmod(whole.tell(), tiles._record.itemsize)
+        points, rest = divmod(whole.tell(), tiles.record.itemsize)
         if rest or points != tiles.counts[tile]:
             raise ScanFileError(
                 f"{path.parent} must hold {tiles.counts[tile]:,} points of tile {tile}. Got {points:,}: it "

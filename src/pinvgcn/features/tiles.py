@@ -65,7 +65,7 @@ class Tiles:
             cut = Cut.of(tiles._put_down(pieces, file), size)
         tiles.begin(cut.parts)
         with waiting.open("rb") as file:
-            while len(records := np.fromfile(file, tiles._record, READ)):
+            while len(records := np.fromfile(file, tiles.record, READ)):
                 tiles.add(records, cut)
         waiting.unlink()
         return tiles
@@ -83,7 +83,7 @@ class Tiles:
 
     def records(self, piece: Piece) -> np.ndarray:
         """A piece as it is on disk: (k,)."""
-        records = np.empty(len(piece.index), self._record)
+        records = np.empty(len(piece.index), self.record)
         records["index"], records["point"], records["column"] = piece.index, piece.points, piece.columns
         return records
 
@@ -97,7 +97,7 @@ class Tiles:
         self.low[there] = np.minimum(self.low[there], np.minimum.reduceat(records["point"], starts))
         self.high[there] = np.maximum(self.high[there], np.maximum.reduceat(records["point"], starts))
         for tile, start in zip(there.tolist(), starts.tolist(), strict=True):
-            with open(self._path("points", tile), "ab") as file:
+            with open(self.path("points", tile), "ab") as file:
                 records[start : start + counts[tile]].tofile(file)
             self.counts[tile] += int(counts[tile])
 
@@ -116,22 +116,22 @@ class Tiles:
 
     def load(self, tile: int) -> Piece:
         """The points of a tile, in the order of the cloud."""
-        records = np.fromfile(self._path("points", tile), self._record)
+        records = np.fromfile(self.path("points", tile), self.record)
         return Piece(records["index"], records["point"], records["column"])
 
     def keep(self, name: str, tile: int, values: np.ndarray) -> None:
         """Write values (k, v) of the points of a tile, for those around it to see."""
-        place = Path(f"{self._path(name, tile)}.npy")
+        place = Path(f"{self.path(name, tile)}.npy")
         with unfinished(place, error=ScanFileError) as path, path.open("wb") as file:
             np.save(file, values)
 
     def has(self, name: str, tile: int) -> bool:
         """Whether values of this name were kept, now or by a job that was interrupted."""
-        return Path(f"{self._path(name, tile)}.npy").exists()
+        return Path(f"{self.path(name, tile)}.npy").exists()
 
     def kept(self, name: str, tile: int) -> np.ndarray:
         """What was kept, on disk."""
-        values: np.ndarray = np.load(f"{self._path(name, tile)}.npy", mmap_mode="r")
+        values: np.ndarray = np.load(f"{self.path(name, tile)}.npy", mmap_mode="r")
         return values
 
     def around(
@@ -144,7 +144,7 @@ class Tiles:
         points: list[np.ndarray] = []
         values: list[np.ndarray] = []
         for other in np.flatnonzero(touched).tolist():
-            records: Any = np.memmap(self._path("points", other), self._record, mode="r")
+            records: Any = np.memmap(self.path("points", other), self.record, mode="r")
             beside = None if kept is None else self.kept(kept, other)
             for start in range(0, len(records), READ):
                 some = np.ascontiguousarray(records["point"][start : start + READ])
@@ -188,10 +188,10 @@ class Tiles:
         return cell_size(lambda: (self.load(tile).points for tile in own), self.count, group=self.group)
 
     @property
-    def _record(self) -> np.dtype:
+    def record(self) -> np.dtype:
         return np.dtype([("index", "<i8"), ("point", "<f8", (3,)), ("column", "<f8", (self.columns,))])
 
-    def _path(self, name: str, tile: int) -> Path:
+    def path(self, name: str, tile: int) -> Path:
         return self.folder / f"{name}-{tile}"
 
 

@@ -59,7 +59,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Problem:
+class KernelProblem:
     """All that the costs depend on. Of nodes that several ranks share out it is their number that counts."""
 
     points: np.ndarray
@@ -230,7 +230,7 @@ def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 
     precision = FINEST
     if box.dimension <= 3:
         for asked in (PRODUCT, WORST):
-            problem = Problem(points, box, sigma, 1, asked, ranks, total)
+            problem = KernelProblem(points, box, sigma, 1, asked, ranks, total)
             if problem.modes <= 2 * MOST_MODES:
                 costs["fourier"], precision = 2 * problem.spread, problem.fourier_precision
                 break
@@ -244,7 +244,7 @@ def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 
     return CutoffKernel(points, sigma, CUTOFF_PRECISION) if best == "cutoff" else ExactKernel(points, sigma)
 
 
-def choose(problem: Problem) -> tuple[str, str]:
+def choose(problem: KernelProblem) -> tuple[str, str]:
     """The solver that costs least, and the reason in words."""
     if problem.n <= DENSE_NODES:
         return "dense", f"up to {DENSE_NODES:,} nodes the whole matrix is quick and exact"
@@ -264,7 +264,7 @@ def _too_small(sigma: float, ranks: int) -> ParameterError:
     )
 
 
-def refusal(problem: Problem, solver: str) -> str | None:
+def refusal(problem: KernelProblem, solver: str) -> str | None:
     """Why a solver that was asked for does not take the problem; None where it does."""
     estimate: Estimate = getattr(problem, solver)()
     return None if estimate.accepted else estimate.why

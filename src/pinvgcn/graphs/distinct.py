@@ -53,7 +53,7 @@ def row_hashes(matrix: Any) -> np.ndarray:
     return hashes
 
 
-class Pool(NamedTuple):
+class DistinctRows(NamedTuple):
     """Some of the distinct rows of all ranks, on all: those with the smallest hashes."""
 
     rows: Any  # (m, N) array or scipy sparse array, in the order in which they first come
@@ -65,7 +65,7 @@ class Pool(NamedTuple):
 
 def pooled(
     rows: Any, counts: np.ndarray, hashes: np.ndarray, group: Group = ALONE, *, most: int = MOST
-) -> Pool:
+) -> DistinctRows:
     """The ``most`` distinct rows with the smallest hashes, of this rank's distinct rows and those of others.
 
     Which they are depends neither on the order of rows nor on who has them. If u is the largest of their
@@ -82,7 +82,7 @@ def pooled(
     summed = np.zeros(len(everywhere))
     np.add.at(summed, by_hash[np.searchsorted(everywhere[by_hash], hashes[mine])], counts[mine])
     number = _estimate(smallest, complete)
-    return Pool(rows_of_all(rows[first], group), group.sum(summed), everywhere, complete, number)
+    return DistinctRows(rows_of_all(rows[first], group), group.sum(summed), everywhere, complete, number)
 
 
 def count_distinct(hashes: np.ndarray, group: Group = ALONE, *, most: int = MOST) -> int:

@@ -26,7 +26,7 @@ from pinvgcn.graphs.base import (
     warn_if_inaccurate,
     warn_if_short,
 )
-from pinvgcn.graphs.choice import MOST_GATHERED, Problem, cheapest_kernel, choose, refusal
+from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
 from pinvgcn.spectra.kernel_pairs import (
@@ -245,14 +245,16 @@ class GaussianGraph(Graph):
     def _tolerance(self) -> float:
         return 1e-6 if self.n_total <= SMALL else 1e-3
 
-    def _problem(self, rank: int, tolerance: float) -> Problem:
+    def _problem(self, rank: int, tolerance: float) -> KernelProblem:
         # the kernel's error at a node is at most n ε beside its degree
         least = self.group.smallest(float(self.degrees.min(initial=np.inf)))
         precision = max(min(1e-3 * tolerance, 1e-3 * least / self.n_total), 1e-13)
-        return Problem(self.points, self._box, self.sigma, rank, precision, self.group.size, self.n_total)
+        return KernelProblem(
+            self.points, self._box, self.sigma, rank, precision, self.group.size, self.n_total
+        )
 
     def _solver(
-        self, solver: str, problem: Problem, tolerance: float, random_state: int
+        self, solver: str, problem: KernelProblem, tolerance: float, random_state: int
     ) -> Callable[[int], Spectrum]:
         """rank ↦ spectrum"""
         kernel: Kernel
@@ -270,7 +272,7 @@ class GaussianGraph(Graph):
             self._announce(problem, kernel)
         return partial(find, self._operator(kernel), tolerance=tolerance, random_state=random_state)
 
-    def _announce(self, problem: Problem, kernel: Kernel) -> None:
+    def _announce(self, problem: KernelProblem, kernel: Kernel) -> None:
         """Say how long all pairs will take, from the time that some of them take now."""
         if not isinstance(kernel, ExactKernel):
             return

@@ -13,8 +13,8 @@ file that is whole or not there. ``tensors.py``: arrays and JSON in one safetens
 """
 
 from pinvgcn.io.formats import open_scan
-from pinvgcn.io.scan import Piece, ScanSource
+from pinvgcn.io.scan import ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter
 from pinvgcn.io.tables import TableSource, open_table
 
-__all__ = ["Piece", "ScanSource", "ScanWriter", "TableSource", "open_scan", "open_table"]
+__all__ = ["ScanChunk", "ScanSource", "ScanWriter", "TableSource", "open_scan", "open_table"]

@@ -13,9 +13,9 @@ from typing import IO
 import numpy as np
 
 from pinvgcn.io.failures import reading
-from pinvgcn.io.packed.columns import Column, narrowed, row_type
+from pinvgcn.io.packed.columns import Scalar, narrowed, row_type
 from pinvgcn.io.ply.header import NAMES
-from pinvgcn.io.scan import PIECE, Piece, ScanSource
+from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast
 from pinvgcn.io.text.writer import Packed, quoted
 
@@ -33,15 +33,15 @@ class ConvertingWriter(ScanWriter):
         self.format = format
         self._types = {**source.fields, **columns}
         if format != "text":
-            axes = [Column(axis, np.dtype("<f8")) for axis in "xyz"]
+            axes = [Scalar(axis, np.dtype("<f8")) for axis in "xyz"]
             self._packed = axes + [self._column(name, dtype) for name, dtype in self._types.items()]
         ending = out.name.lower().removesuffix(".gz")
         self._separator = b"," if ending.endswith(".csv") else b"\t" if ending.endswith(".tsv") else b" "
 
-    def _column(self, name: str, dtype: np.dtype) -> Column:
+    def _column(self, name: str, dtype: np.dtype) -> Scalar:
         plain = "_".join(name.split())  # neither format has names with spaces
         narrow = narrowed(plain, dtype, _WIDTHS[self.format], self.format.upper())
-        return Column(plain, narrow.newbyteorder("<"))
+        return Scalar(plain, narrow.newbyteorder("<"))
 
     def _open(self) -> IO[bytes]:
         packed = self.format == "text" and self.out.name.lower().endswith(".gz")
@@ -53,8 +53,8 @@ class ConvertingWriter(ScanWriter):
     def _begin(self, stream: IO[bytes]) -> None:
         self._to = stream
         self._kept = [name for name in self.source.fields if name not in self.columns]
-        self._pieces: Iterator[Piece] = self.source.chunks(PIECE // 4, fields=self._kept)
-        self._rest = Piece(0, np.empty((0, 3)))
+        self._pieces: Iterator[ScanChunk] = self.source.chunks(PIECE // 4, fields=self._kept)
+        self._rest = ScanChunk(0, np.empty((0, 3)))
         stream.write(
             {"ply": self._ply_header, "pcd": self._pcd_header, "text": self._text_header}[self.format]()
         )
@@ -98,7 +98,7 @@ class ConvertingWriter(ScanWriter):
             else:
                 self._write_rows(points, fields)
             left = {name: column[some:] for name, column in self._rest.fields.items()}
-            self._rest = Piece(0, self._rest.points[some:], left)
+            self._rest = ScanChunk(0, self._rest.points[some:], left)
             done += some
 
     def _write_rows(self, points: np.ndarray, fields: dict[str, np.ndarray]) -> None:

@@ -37,7 +37,7 @@ PIECE = 1_000_000  # points; a piece with a dozen fields then takes about 100 MB
 
 
 @dataclass(frozen=True)
-class Piece:
+class ScanChunk:
     """Consecutive points of a scan: those from number ``start`` on."""
 
     start: int
@@ -72,18 +72,18 @@ class ScanSource(ABC):
         """The columns other than x, y, z, by the file's own names and in its order."""
 
     @abstractmethod
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         """The points in file order; at most ``size`` at once, with the named fields."""
 
     @abstractmethod
-    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         """A writer of the file's own kind; None where this file cannot become the format."""
 
     def _place(self, point: int) -> str:
         """How a message names a point."""
         return f"point {point:,} (counted from 0)"
 
-    def chunks(self, size: int = PIECE, *, fields: Collection[str] | None = None) -> Iterator[Piece]:
+    def chunks(self, size: int = PIECE, *, fields: Collection[str] | None = None) -> Iterator[ScanChunk]:
         """The points in file order in pieces of ``size`` (the last one may be shorter).
 
         ``fields`` names the columns that are wanted, all by default: those left out cost no time.
@@ -92,7 +92,7 @@ class ScanSource(ABC):
         names = list(self.fields) if fields is None else [self.known_field(name) for name in fields]
         return self._checked(size, names)
 
-    def _checked(self, size: int, names: list[str]) -> Iterator[Piece]:
+    def _checked(self, size: int, names: list[str]) -> Iterator[ScanChunk]:
         pieces = self._pieces(size, names)
         done = 0
         while True:
@@ -106,7 +106,7 @@ class ScanSource(ABC):
         if done != self.count:
             raise ScanFileError(f"{self.path} must hold {self.count:,} points. Got {done:,} instead.")
 
-    def _check_finite(self, piece: Piece) -> None:
+    def _check_finite(self, piece: ScanChunk) -> None:
         if np.isfinite(piece.points).all():
             return
         finite = np.isfinite(piece.points).all(axis=1)
@@ -118,13 +118,13 @@ class ScanSource(ABC):
             f"{f' and {more:,} more like it' if more else ''}; remove such points first."
         )
 
-    def read(self, *, fields: Collection[str] | None = None) -> Piece:
+    def read(self, *, fields: Collection[str] | None = None) -> ScanChunk:
         """Everything at once."""
         pieces = list(self.chunks(fields=fields))
         if len(pieces) == 1:
             return pieces[0]
         with reading(self.path):
-            return Piece(
+            return ScanChunk(
                 0,
                 np.concatenate([piece.points for piece in pieces]),
                 {name: np.concatenate([piece.fields[name] for piece in pieces]) for name in pieces[0].fields},

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from pinvgcn.checks import check_choice
 from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.failures import reading, reason, writing
-from pinvgcn.io.scan import PIECE, Piece, ScanSource
+from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 
 FORMATS = ("las", "laz", "ply", "pcd", "text")
 ENDINGS = {
@@ -50,7 +50,7 @@ def open_writer(
             raise DataError(f"A column of results must not be called {name!r}: that is a coordinate's name.")
         if dtype.kind not in "biufUO":
             raise DataError(f"Column {name!r} must be of numbers or text. Got dtype {dtype} instead.")
-    writer = source._writer(out, wanted, format)
+    writer = source.own_writer(out, wanted, format)
     if writer is None and format not in ("las", "laz"):
         from pinvgcn.io.conversion import ConvertingWriter
 
@@ -106,7 +106,7 @@ class ScanWriter(ABC):
         self.written = 0
         self._temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
         self._stream: IO[bytes] | None = None
-        self._beside: dict[str, Iterator[Piece]] = {}
+        self._beside: dict[str, Iterator[ScanChunk]] = {}
 
     @abstractmethod
     def _begin(self, stream: IO[bytes]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import DataError
-from pinvgcn.io import Piece, ScanSource
+from pinvgcn.io import ScanChunk, ScanSource
 from pinvgcn.scans.columns import field_of
 
 GRID = 1024.0  # metres that origins are multiples of
@@ -56,7 +56,7 @@ class Frame:
             )
         return [field for field in found if field is not None]
 
-    def beside(self, piece: Piece, fields: list[str], source: ScanSource) -> np.ndarray:
+    def beside(self, piece: ScanChunk, fields: list[str], source: ScanSource) -> np.ndarray:
         """The extra columns of a piece: (k, c)."""
         columns = np.empty((len(piece.points), len(fields)))
         for at, field in enumerate(fields):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.errors import LabelError
-from pinvgcn.io import Piece, ScanSource
+from pinvgcn.io import ScanChunk, ScanSource
 from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
 
 UNKNOWN, OMITTED = -1, -2
@@ -69,7 +69,7 @@ class FieldLabels:
                     )
         return cls(name, unlabelled)
 
-    def known(self, piece: Piece) -> np.ndarray:
+    def known(self, piece: ScanChunk) -> np.ndarray:
         """Which points of a piece have a label: a mask (k,)."""
         values = piece.fields[self.name]
         known = ~pd.isna(values)
@@ -91,7 +91,7 @@ def too_many(name: str, value: Any) -> LabelError:
     )
 
 
-def noise_in(piece: Piece) -> np.ndarray:
+def noise_in(piece: ScanChunk) -> np.ndarray:
     """Which points of a LAS piece are noise by their class: a mask (k,)."""
     return np.isin(piece.fields[CLASSIFICATION], NOISE)
 

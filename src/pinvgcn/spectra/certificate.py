@@ -40,14 +40,14 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowSample:
     """Rows of this rank that are compared with the exact matrix, and weights with Σ_i w_i ρ_i² ≈ |ρ|²."""
 
     rows: np.ndarray
     weights: np.ndarray
 
     @classmethod
-    def of(cls, degrees: np.ndarray, group: Group = ALONE) -> Sample:
+    def of(cls, degrees: np.ndarray, group: Group = ALONE) -> RowSample:
         """All rows of a small graph, else at least 24, drawn with probability (1/n + d⁻¹/Σd⁻¹)/2.
 
         An error of the kernel weighs as 1/√d at a node: drawn evenly, the few nodes with small degrees that
@@ -87,7 +87,7 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
         error = float(np.abs(operator.degrees / degrees - 1).max(initial=0))
         return Certificate(residuals, group.largest(error))
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
-    sample = Sample.of(operator.degrees, group)
+    sample = RowSample.of(operator.degrees, group)
     rows = sample.rows
     at, weights = group.rows(operator.points[rows]), group.rows(sample.weights)
 

@@ -15,7 +15,7 @@ import scipy.linalg
 
 from pinvgcn.compute.parallel import for_all, ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.spectra.certificate import Known, Sample, measure
+from pinvgcn.spectra.certificate import Known, RowSample, measure
 from pinvgcn.spectra.extension import KernelExtension
 from pinvgcn.spectra.feature_map import SmoothPairs
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
@@ -54,7 +54,7 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
 
         squares = share_out(lambda rows: (defect(rows) ** 2).sum(axis=0), ranges(len(E), CHUNK))
         norms = np.sqrt(operator.group.sum(sum(squares, np.zeros(len(mu)))))
-        rows = Sample.of(operator.degrees, operator.group).rows
+        rows = RowSample.of(operator.degrees, operator.group).rows
         known = Known(norms, operator.group.rows(defect(rows)))
     else:
         mu, noise = theta[:rank], noise[:rank]
@@ -86,7 +86,7 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
     theta, S = _alike(scipy.linalg.eigh((H + H.T) / 2), operator.group)
     theta, S = theta[::-1], S[:, ::-1]
     defect = NV @ S - V @ (S * theta)
-    rows = Sample.of(operator.degrees, operator.group).rows
+    rows = RowSample.of(operator.degrees, operator.group).rows
     known = Known(operator.norms(defect), operator.group.rows(defect[rows]))
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
     noise = np.full_like(theta, operator.noise)

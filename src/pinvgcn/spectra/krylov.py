@@ -55,7 +55,7 @@ def krylov_eigenpairs(
 
     Over several ranks n are the rows of this one, of which ``product`` sees blocks on all ranks at once.
     """
-    rows = Rows(group, n)
+    rows = RowProducts(group, n)
     free = rows.total - deflate.shape[1]
     rank = min(rank, free)
     block = BLOCK if start is None else start.shape[1]
@@ -79,7 +79,7 @@ def krylov_eigenpairs(
     return found
 
 
-class Rows:
+class RowProducts:
     """The rows of vectors that this rank has of all: inner products go over all of them."""
 
     def __init__(self, group: Group, count: int) -> None:
@@ -129,7 +129,7 @@ def space_size(rank: int, block: int = BLOCK) -> int:
 
 def _iterate(
     product: Callable[[np.ndarray], np.ndarray],
-    rows: Rows,
+    rows: RowProducts,
     first: np.ndarray,
     rank: int,
     *,
@@ -178,7 +178,9 @@ def _iterate(
             next_check = done + block
 
 
-def _project(rows: Rows, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _project(
+    rows: RowProducts, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """W minus its parts in Q and in the deflated space, and QᵀW."""
     W = W - deflate @ rows.inner(deflate, W)
     H = rows.inner(Q, W)
@@ -187,7 +189,7 @@ def _project(rows: Rows, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray) -> t
 
 
 def _orthonormal(
-    rows: Rows, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray, rng: np.random.Generator
+    rows: RowProducts, W: np.ndarray, Q: np.ndarray, deflate: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """W = X R with X orthonormal and orthogonal to Q and the deflated space.
 
@@ -233,7 +235,7 @@ def _largest(rank: int, *results: KrylovResult) -> KrylovResult:
 
 
 def _whole_space(
-    product: Callable[[np.ndarray], np.ndarray], rows: Rows, rank: int, *, deflate: np.ndarray
+    product: Callable[[np.ndarray], np.ndarray], rows: RowProducts, rank: int, *, deflate: np.ndarray
 ) -> KrylovResult:
     """The Krylov space would be most of the space: take all of it."""
     group, n, mine = rows.group, rows.total, slice(rows.start, rows.start + rows.count)

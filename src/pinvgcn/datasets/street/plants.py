@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pinvgcn.datasets.street.shapes import Box, Clump, Rod, Shape
+from pinvgcn.datasets.street.shapes import Clump, Cuboid, Rod, Shape
 from pinvgcn.datasets.street.site import VEGETATION, Site, Span
 
 
@@ -62,5 +62,5 @@ def bush(site: Site, x: float, y: float) -> list[Shape]:
     ]
 
 
-def hedge(site: Site, x: Span, y: Span, height: float) -> Box:
+def hedge(site: Site, x: Span, y: Span, height: float) -> Cuboid:
     return site.block(x, y, (0, height), VEGETATION, depth=0.12)

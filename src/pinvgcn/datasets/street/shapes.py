@@ -28,7 +28,7 @@ class Shape(Protocol):
 
 
 @dataclass(frozen=True)
-class Box:
+class Cuboid:
     """Axis-aligned and solid, or, with ``depth``, foliage that stops a beam after that mean distance."""
 
     low: Array  # (3,)
@@ -45,9 +45,9 @@ class Box:
         return _stopped(enter, leave, self.depth, rng)
 
 
-def around(centre: Array, size: tuple[float, float, float], label: int) -> Box:
+def around(centre: Array, size: tuple[float, float, float], label: int) -> Cuboid:
     """A solid box by its centre and edges."""
-    return Box(centre - np.array(size) / 2, centre + np.array(size) / 2, label)
+    return Cuboid(centre - np.array(size) / 2, centre + np.array(size) / 2, label)
 
 
 @dataclass(frozen=True)

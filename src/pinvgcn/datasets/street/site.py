@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.datasets.street.shapes import Box, Ground
+from pinvgcn.datasets.street.shapes import Cuboid, Ground
 
 Span = tuple[float, float]
 
@@ -34,11 +34,11 @@ class Site:
         """The point ``above`` the ground at (x, y)."""
         return np.array([x, y, float(self.ground.height(x, y)) + above])
 
-    def block(self, x: Span, y: Span, z: Span, label: int, depth: float = 0.0) -> Box:
+    def block(self, x: Span, y: Span, z: Span, label: int, depth: float = 0.0) -> Cuboid:
         """A box whose ``z`` counts from the ground under its middle; ``y`` in either order."""
         base = self.at(sum(x) / 2, sum(y) / 2)[2]
         low, high = zip(sorted(x), sorted(y), (base + z[0], base + z[1]), strict=True)
-        return Box(np.array(low), np.array(high), label, depth)
+        return Cuboid(np.array(low), np.array(high), label, depth)
 
     def places(self, spacing: float, wobble: float) -> np.ndarray:
         """Positions along the street, about evenly spaced, from a random start."""

@@ -15,7 +15,7 @@ from pinvgcn.io.failures import reading
 from pinvgcn.io.las.chunks import LARGEST_CHUNK, check_chunks
 from pinvgcn.io.las.layout import Layout, read_evlrs, read_layout
 from pinvgcn.io.las.units import system_and_unit
-from pinvgcn.io.scan import Piece, ScanSource, as_field
+from pinvgcn.io.scan import ScanChunk, ScanSource, as_field
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast
 
 if TYPE_CHECKING:
@@ -92,13 +92,13 @@ class LasSource(ScanSource):
                 f"Got scales {scales.tolist()} and offsets {offsets.tolist()} instead."
             )
 
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         with self.open() as reader:
             for start in range(0, self.count, size):
                 record = reader.read_points(size)
                 with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused later
                     points = np.stack([record.x, record.y, record.z], axis=1)  # (k, 3)
-                yield Piece(start, points, {name: self.field(record, name) for name in names})
+                yield ScanChunk(start, points, {name: self.field(record, name) for name in names})
 
     def field(self, record: Any, name: str) -> np.ndarray:
         """A field of points that laspy has read: (k,)."""
@@ -141,7 +141,7 @@ class LasSource(ScanSource):
         dimension, index, _ = self._dimensions[name]
         return dimension, index
 
-    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         if format not in ("las", "laz"):
             return None
         from pinvgcn.io.las.writer import LasWriter

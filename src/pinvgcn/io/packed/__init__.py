@@ -2,8 +2,8 @@
 ``columns.py``: the scalars of a row; ``source.py``: rows in; ``writer.py``: rows out.
 """
 
-from pinvgcn.io.packed.columns import Column
+from pinvgcn.io.packed.columns import Scalar
 from pinvgcn.io.packed.source import PackedSource
 from pinvgcn.io.packed.writer import PackedWriter
 
-__all__ = ["Column", "PackedSource", "PackedWriter"]
+__all__ = ["PackedSource", "PackedWriter", "Scalar"]

@@ -13,7 +13,7 @@ LONGEST_ROW = 1 << 16  # bytes; a longer one is a damaged header
 
 
 @dataclass(frozen=True)
-class Column:
+class Scalar:
     """A scalar: its name, its type with the byte order of the file, whether it only fills space."""
 
     name: str
@@ -21,7 +21,7 @@ class Column:
     padding: bool = False
 
 
-def row_type(columns: Sequence[Column]) -> np.dtype:
+def row_type(columns: Sequence[Scalar]) -> np.dtype:
     """A row as numpy's structured type. Its fields are numbered: names in files may repeat."""
     return np.dtype([(f"c{number}", column.dtype) for number, column in enumerate(columns)])
 

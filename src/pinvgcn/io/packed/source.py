@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.packed.columns import LONGEST_ROW, Column, row_type
-from pinvgcn.io.scan import Piece, ScanSource, as_field
+from pinvgcn.io.packed.columns import LONGEST_ROW, Scalar, row_type
+from pinvgcn.io.scan import ScanChunk, ScanSource, as_field
 from pinvgcn.io.text.cells import Cells
 from pinvgcn.io.text.dialect import Dialect
-from pinvgcn.io.text.lines import Lines
+from pinvgcn.io.text.lines import LineReader
 
 
 class PackedSource(ScanSource):
     """A format's own class reads the header, and then calls `_describe`."""
 
-    columns: list[Column]
+    columns: list[Scalar]
     ascii: bool
     offset: int  # where the rows start: a byte, in text a line
     header_bytes: int
@@ -30,7 +30,7 @@ class PackedSource(ScanSource):
         super().__init__(path)
         self._count = 0
 
-    def _describe(self, columns: list[Column], count: int, offset: int, *, ascii: bool) -> None:
+    def _describe(self, columns: list[Scalar], count: int, offset: int, *, ascii: bool) -> None:
         self.columns, self._count, self.offset, self.ascii = columns, count, offset, ascii
         if sum(column.dtype.itemsize for column in columns) > LONGEST_ROW:
             raise ScanFileError(f"{self.path} is damaged: a point must take {LONGEST_ROW:,} bytes at most.")
@@ -81,7 +81,7 @@ class PackedSource(ScanSource):
                 f"Got {'at most ' if self.ascii else ''}{there:,} instead."
             )
 
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         with self.path.open("rb") as file:
             if self.ascii:
                 yield from self._text_pieces(file, size, names)
@@ -97,27 +97,27 @@ class PackedSource(ScanSource):
             raise ScanFileError(f"{self.path} is truncated: it ends within its points.")
         return rows.reshape(count, self.row.itemsize)
 
-    def _piece(self, start: int, rows: np.ndarray, names: Sequence[str]) -> Piece:
+    def _piece(self, start: int, rows: np.ndarray, names: Sequence[str]) -> ScanChunk:
         array = rows.reshape(-1).view(self.row)
         with np.errstate(invalid="ignore"):  # a NaN that signals; it is refused as any other
             points = np.stack([array[f"c{axis}"].astype(np.float64) for axis in self.axes], axis=1)
         fields = self.fields
-        return Piece(
+        return ScanChunk(
             start,
             points,
             {name: as_field(array[f"c{self._numbers[name]}"]).astype(fields[name]) for name in names},
         )
 
-    def start_lines(self, file: IO[bytes]) -> tuple[Lines, list[bytes]]:
+    def start_lines(self, file: IO[bytes]) -> tuple[LineReader, list[bytes]]:
         """The lines of a text from the first point on, and those before it."""
-        lines = Lines(file, self.path)
+        lines = LineReader(file, self.path)
         return lines, lines.skip(self.offset)
 
     def scalars(self, lines: list[bytes], first: int) -> list[bytes]:
         """The lines without what is no scalar in them."""
         return lines
 
-    def _text_pieces(self, file: IO[bytes], size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _text_pieces(self, file: IO[bytes], size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         lines, _ = self.start_lines(file)
         axes = [self._words[axis] for axis in self.axes]
         types: dict[str, np.dtype] = dict.fromkeys(axes, np.dtype(np.float64))
@@ -129,7 +129,7 @@ class PackedSource(ScanSource):
                 return
             columns = self.cells.columns(self.scalars(taken, first), first, types)
             points = np.stack([columns[axis] for axis in axes], axis=1)  # (k, 3)
-            yield Piece(start, points, {name: columns[name] for name in names})
+            yield ScanChunk(start, points, {name: columns[name] for name in names})
 
     def check_values(self, name: str, values: npt.ArrayLike) -> None:
         """A column takes the type of what replaces it."""

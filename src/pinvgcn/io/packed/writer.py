@@ -10,10 +10,10 @@ from typing import IO
 import numpy as np
 
 from pinvgcn.io.failures import reading
-from pinvgcn.io.packed.columns import Column
+from pinvgcn.io.packed.columns import Scalar
 from pinvgcn.io.packed.source import PackedSource
 from pinvgcn.io.scan_writer import ScanWriter, copy_bytes, exact_cast
-from pinvgcn.io.text.lines import Lines, are_data
+from pinvgcn.io.text.lines import LineReader, are_data
 from pinvgcn.io.text.writer import digits, exchanged, extended
 
 
@@ -25,18 +25,18 @@ class PackedWriter(ScanWriter):
     def __init__(self, source: PackedSource, out: Path, columns: dict[str, np.dtype]) -> None:
         super().__init__(source, out, columns)
         # by number of the source's column
-        self.replaced: dict[int, Column] = {}
-        self.appended: list[Column] = []
+        self.replaced: dict[int, Scalar] = {}
+        self.appended: list[Scalar] = []
         for name, dtype in columns.items():
             number = source.number_of(name)
             if number is None:
-                self.appended.append(Column(name, self.file_type(name, dtype)))
+                self.appended.append(Scalar(name, self.file_type(name, dtype)))
             elif dtype == source.fields[name]:
                 self.replaced[number] = source.columns[number]
             else:
-                self.replaced[number] = Column(name, self.file_type(name, dtype))
+                self.replaced[number] = Scalar(name, self.file_type(name, dtype))
         self._file: IO[bytes] | None = None
-        self._lines: Lines | None = None
+        self._lines: LineReader | None = None
 
     @abstractmethod
     def file_type(self, name: str, dtype: np.dtype) -> np.dtype:

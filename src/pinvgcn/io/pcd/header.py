@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.packed.columns import LONGEST_ROW, Column
+from pinvgcn.io.packed.columns import LONGEST_ROW, Scalar
 
 ENCODINGS = ("ascii", "binary", "binary_compressed")
 _KEYS = ("VERSION", "FIELDS", "SIZE", "TYPE", "COUNT", "WIDTH", "HEIGHT", "VIEWPOINT", "POINTS", "DATA")
@@ -21,7 +21,7 @@ _LONGEST = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
-class Field:
+class PcdField:
     """A line of the table that FIELDS, SIZE, TYPE and COUNT make together."""
 
     name: str
@@ -29,20 +29,20 @@ class Field:
     count: int = 1
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[Scalar]:
         if self.name == "_":
-            return [Column("_", np.dtype(f"V{self.dtype.itemsize * self.count}"), padding=True)]
+            return [Scalar("_", np.dtype(f"V{self.dtype.itemsize * self.count}"), padding=True)]
         if self.count == 1:
-            return [Column(self.name, self.dtype)]
-        return [Column(f"{self.name}[{number}]", self.dtype) for number in range(self.count)]
+            return [Scalar(self.name, self.dtype)]
+        return [Scalar(f"{self.name}[{number}]", self.dtype) for number in range(self.count)]
 
 
 @dataclass(frozen=True)
-class Header:
+class PcdHeader:
     """``lines`` as they are in the file, with their ends."""
 
     lines: tuple[bytes, ...]
-    fields: tuple[Field, ...]
+    fields: tuple[PcdField, ...]
     count: int
     encoding: str
 
@@ -60,7 +60,7 @@ def looks_like_pcd(head: bytes) -> bool:
     return bool(words) and words[0] in (b"VERSION", b"FIELDS")
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path) -> PcdHeader:
     """Read up to ``DATA``."""
     with path.open("rb") as file:
         start = file.read(_LONGEST)
@@ -83,7 +83,7 @@ def read_header(path: Path) -> Header:
     raise ScanFileError(f"{path} is truncated or damaged: its PCD header does not end.")
 
 
-def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> Header:
+def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> PcdHeader:
     missing = [key for key in ("FIELDS", "SIZE", "TYPE", "DATA") if not found.get(key)]
     if missing or not (found.get("POINTS") or (found.get("WIDTH") and found.get("HEIGHT"))):
         raise ScanFileError(
@@ -97,7 +97,7 @@ def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> Head
             f"{len(found['SIZE'])}, {len(found['TYPE'])} and {len(counts)} instead."
         )
     fields = tuple(
-        Field(name, _type(path, kind, size), _number(path, "COUNT", count))
+        PcdField(name, _type(path, kind, size), _number(path, "COUNT", count))
         for name, size, kind, count in zip(names, found["SIZE"], found["TYPE"], counts, strict=True)
     )
     if any(f.count == 0 for f in fields) or sum(f.dtype.itemsize * f.count for f in fields) > LONGEST_ROW:
@@ -113,7 +113,7 @@ def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> Head
         raise ScanFileError(
             f"{path}: DATA must be one of {', '.join(ENCODINGS)}. Got {encoding[:60]!r} instead."
         )
-    return Header(tuple(lines), fields, count, encoding)
+    return PcdHeader(tuple(lines), fields, count, encoding)
 
 
 def _type(path: Path, kind: str, size: str) -> np.dtype:

@@ -9,8 +9,8 @@ import numpy as np
 
 from pinvgcn.io.failures import reading
 from pinvgcn.io.packed import PackedSource
-from pinvgcn.io.pcd.header import Header, read_header
-from pinvgcn.io.scan import Piece
+from pinvgcn.io.pcd.header import PcdHeader, read_header
+from pinvgcn.io.scan import ScanChunk
 from pinvgcn.io.scan_writer import ScanWriter
 
 
@@ -22,7 +22,7 @@ class PcdSource(PackedSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            self.header: Header = read_header(path)
+            self.header: PcdHeader = read_header(path)
             self.header_bytes = self.header.size
             text = self.header.encoding == "ascii"
             columns = [column for field in self.header.fields for column in field.columns]
@@ -52,7 +52,7 @@ class PcdSource(PackedSource):
             at += width * self.count
         return columns
 
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         if self.header.encoding != "binary_compressed":
             yield from super()._pieces(size, names)
             return
@@ -61,7 +61,7 @@ class PcdSource(PackedSource):
             rows = np.concatenate([column[start : start + size] for column in columns], axis=1)
             yield self._piece(start, rows, names)
 
-    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         if format != "pcd":
             return None
         from pinvgcn.io.pcd.writer import PcdWriter

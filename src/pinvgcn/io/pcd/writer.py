@@ -12,7 +12,7 @@ from pinvgcn.io.failures import reading
 from pinvgcn.io.packed import PackedWriter
 from pinvgcn.io.packed.columns import narrowed
 from pinvgcn.io.packed.writer import as_bytes
-from pinvgcn.io.pcd.header import Field
+from pinvgcn.io.pcd.header import PcdField
 from pinvgcn.io.pcd.source import PcdSource
 
 _WIDTHS = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
@@ -41,9 +41,9 @@ class PcdWriter(PackedWriter):
         fields, number = [], 0
         for field in self.source.header.fields:
             new = self.replaced.get(number)
-            fields.append(field if new is None or field.count > 1 else Field(field.name, new.dtype))
+            fields.append(field if new is None or field.count > 1 else PcdField(field.name, new.dtype))
             number += len(field.columns)
-        fields += [Field(column.name, column.dtype) for column in self.appended]
+        fields += [PcdField(column.name, column.dtype) for column in self.appended]
         table = {
             b"FIELDS": [field.name for field in fields],
             b"SIZE": [str(field.dtype.itemsize) for field in fields],

@@ -23,7 +23,7 @@ _LONGEST = 1 << 20  # bytes
 
 
 @dataclass
-class Property:
+class PlyProperty:
     """A scalar, or a list whose length has the type ``length``."""
 
     name: str
@@ -33,12 +33,12 @@ class Property:
 
 
 @dataclass
-class Element:
+class PlyElement:
     """So many rows of the same properties."""
 
     name: str
     count: int
-    properties: list[Property] = field(default_factory=list)
+    properties: list[PlyProperty] = field(default_factory=list)
 
     @property
     def has_lists(self) -> bool:
@@ -51,12 +51,12 @@ class Element:
 
 
 @dataclass
-class Header:
+class PlyHeader:
     """``lines`` as they are in the file, with their ends."""
 
     lines: list[bytes]
     order: str  # "<", ">", or "" for text
-    elements: list[Element]
+    elements: list[PlyElement]
 
     @property
     def size(self) -> int:
@@ -68,13 +68,13 @@ class Header:
         return "<" if self.order == "<" else ">" if self.order == ">" else "="
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path) -> PlyHeader:
     """Read up to ``end_header``."""
     with path.open("rb") as file:
         start = file.read(_LONGEST)
     lines = _lines(path, start)
     order: str | None = None
-    elements: list[Element] = []
+    elements: list[PlyElement] = []
     for number, line in enumerate(lines):
         words = line.decode("latin-1").split()
         if not words or words[0] in ("ply", "comment", "obj_info", "end_header"):
@@ -82,7 +82,7 @@ def read_header(path: Path) -> Header:
         if words[0] == "format" and len(words) == 3 and words[1] in ORDERS:
             order = ORDERS[words[1]]
         elif words[0] == "element" and len(words) == 3 and words[2].isdecimal() and len(words[2]) < 19:
-            elements.append(Element(words[1], int(words[2])))
+            elements.append(PlyElement(words[1], int(words[2])))
         elif words[0] == "property" and elements and (item := _property(words, number, order or "")):
             elements[-1].properties.append(item)
         else:
@@ -92,7 +92,7 @@ def read_header(path: Path) -> Header:
             )
     if order is None:
         raise ScanFileError(f"{path} is damaged: its header must have a line 'format'. Got none.")
-    return Header(lines, order, elements)
+    return PlyHeader(lines, order, elements)
 
 
 def _lines(path: Path, start: bytes) -> list[bytes]:
@@ -104,11 +104,11 @@ def _lines(path: Path, start: bytes) -> list[bytes]:
     raise ScanFileError(f"{path} is truncated or damaged: its PLY header does not end.")
 
 
-def _property(words: list[str], line: int, order: str) -> Property | None:
+def _property(words: list[str], line: int, order: str) -> PlyProperty | None:
     if len(words) == 3 and words[1] in TYPES:
-        return Property(words[2], np.dtype(order + TYPES[words[1]]), line)
+        return PlyProperty(words[2], np.dtype(order + TYPES[words[1]]), line)
     if len(words) == 5 and words[1] == "list" and words[2] in TYPES and words[3] in TYPES:
         length = np.dtype(order + TYPES[words[2]])
         if length.kind in "iu":
-            return Property(words[4], np.dtype(order + TYPES[words[3]]), line, length)
+            return PlyProperty(words[4], np.dtype(order + TYPES[words[3]]), line, length)
     return None

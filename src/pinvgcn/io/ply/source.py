@@ -11,12 +11,12 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
-from pinvgcn.io.packed import Column, PackedSource
-from pinvgcn.io.ply.header import Element, Header, read_header
+from pinvgcn.io.packed import PackedSource, Scalar
+from pinvgcn.io.ply.header import PlyElement, PlyHeader, read_header
 from pinvgcn.io.ply.walk import packed_rows, text_places
-from pinvgcn.io.scan import Piece
+from pinvgcn.io.scan import ScanChunk
 from pinvgcn.io.scan_writer import ScanWriter
-from pinvgcn.io.text.lines import Lines, is_data
+from pinvgcn.io.text.lines import LineReader, is_data
 
 
 class PlySource(PackedSource):
@@ -27,19 +27,19 @@ class PlySource(PackedSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            self.header: Header = read_header(path)
+            self.header: PlyHeader = read_header(path)
             self.vertex = self._find_vertex()
             self.header_bytes = self.header.size
             scalars = [item for item in self.vertex.properties if item.length is None]
             self._describe(
-                [Column(item.name, item.dtype) for item in scalars],
+                [Scalar(item.name, item.dtype) for item in scalars],
                 self.vertex.count,
                 self._offset(),
                 ascii=self.header.order == "",
             )
             self.check_size(2 * len(self.vertex.properties) - 1 if self.ascii else self.vertex.width)
 
-    def _find_vertex(self) -> Element:
+    def _find_vertex(self) -> PlyElement:
         found = [element for element in self.header.elements if element.name == "vertex"]
         if len(found) != 1:
             names = ", ".join(element.name for element in self.header.elements) or "none"
@@ -51,7 +51,7 @@ class PlySource(PackedSource):
         before = self.header.elements[: self.header.elements.index(self.vertex)]
         if self.header.order == "":
             with self.path.open("rb") as file:
-                lines = Lines(file, self.path)
+                lines = LineReader(file, self.path)
                 lines.skip(len(self.header.lines))
                 for element in before:
                     missing = element.count if element.properties else 0
@@ -70,7 +70,7 @@ class PlySource(PackedSource):
                 at += element.count * element.width
         return at
 
-    def _walk(self, start: int, element: Element) -> Iterator[tuple[mmap.mmap, list[int]]]:
+    def _walk(self, start: int, element: PlyElement) -> Iterator[tuple[mmap.mmap, list[int]]]:
         """The bytes of the file, and for each row of an element where its properties start in them."""
         with (
             self.path.open("rb") as file,
@@ -83,7 +83,7 @@ class PlySource(PackedSource):
         """The same for the vertices."""
         return self._walk(self.offset, self.vertex)
 
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         if self.ascii or not self.vertex.has_lists:
             yield from super()._pieces(size, names)
             return
@@ -117,7 +117,7 @@ class PlySource(PackedSource):
         properties = zip(places, self.vertex.properties, strict=False)  # the last place is an end
         return [words[at] for at, item in properties if item.length is None]
 
-    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         if format != "ply":
             return None
         from pinvgcn.io.ply.writer import PlyWriter

@@ -7,10 +7,10 @@ from mmap import mmap
 from pathlib import Path
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.ply.header import Element
+from pinvgcn.io.ply.header import PlyElement
 
 
-def packed_rows(whole: mmap, start: int, element: Element, path: Path) -> Iterator[list[int]]:
+def packed_rows(whole: mmap, start: int, element: PlyElement, path: Path) -> Iterator[list[int]]:
     """For each row where its properties start, and where the last one ends."""
     orders = [
         (item.dtype.itemsize, None if item.length is None else item.length) for item in element.properties
@@ -34,7 +34,7 @@ def packed_rows(whole: mmap, start: int, element: Element, path: Path) -> Iterat
         yield places
 
 
-def text_places(words: list[bytes], element: Element) -> list[int] | None:
+def text_places(words: list[bytes], element: PlyElement) -> list[int] | None:
     """Which word of a line each property starts with, and where the last one ends; None if none fits."""
     places = [0]
     for item in element.properties:

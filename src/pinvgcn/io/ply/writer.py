@@ -13,7 +13,7 @@ from typing import IO
 
 import numpy as np
 
-from pinvgcn.io.packed import Column, PackedWriter
+from pinvgcn.io.packed import PackedWriter, Scalar
 from pinvgcn.io.packed.columns import narrowed
 from pinvgcn.io.packed.writer import as_bytes
 from pinvgcn.io.ply.header import NAMES
@@ -82,5 +82,5 @@ class PlyWriter(PackedWriter):
         super()._release()
 
 
-def _property(column: Column) -> bytes:
+def _property(column: Scalar) -> bytes:
     return f"property {NAMES[column.dtype.str[1:]]} {column.name}".encode("latin-1", "replace")

@@ -38,7 +38,7 @@ def blocks(file: IO[bytes], path: Path) -> Iterator[list[bytes]]:
         yield rest.splitlines(keepends=True)
 
 
-class Lines:
+class LineReader:
     """Takes lines from a file until enough of them hold points."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
-from pinvgcn.io.scan import PIECE, Piece, ScanSource
+from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter
 from pinvgcn.io.text.cells import EMPTY, Cells
 from pinvgcn.io.text.dialect import Dialect, detect
-from pinvgcn.io.text.lines import Lines, open_text
+from pinvgcn.io.text.lines import LineReader, open_text
 
 _SAMPLE = 1000  # lines that decide the dialect
 
@@ -28,7 +28,7 @@ class TextSource(ScanSource):
         super().__init__(path)
         self.packed = packed
         with reading(path), open_text(path, packed) as file:
-            self.dialect: Dialect = detect(path, Lines(file, path).skip(_SAMPLE))
+            self.dialect: Dialect = detect(path, LineReader(file, path).skip(_SAMPLE))
         self.cells = Cells(path, self.dialect)
         self._count, self._fields = self._survey()
 
@@ -46,7 +46,7 @@ class TextSource(ScanSource):
         types = {name: EMPTY for at, name in enumerate(self.dialect.names) if at not in places}
         count = 0
         with reading(self.path), open_text(self.path, self.packed) as file:
-            lines = Lines(file, self.path)
+            lines = LineReader(file, self.path)
             lines.skip(self.dialect.preamble)
             while True:
                 first = lines.number + 1
@@ -65,12 +65,12 @@ class TextSource(ScanSource):
             )
         return count, {name: np.dtype(float) if dtype == EMPTY else dtype for name, dtype in types.items()}
 
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[Piece]:
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         axes = [self.dialect.names[place] for place in self.dialect.places]
         types = {**dict.fromkeys(axes, np.dtype(np.float64)), **{name: self.fields[name] for name in names}}
         start = 0
         with open_text(self.path, self.packed) as file:
-            lines = Lines(file, self.path)
+            lines = LineReader(file, self.path)
             lines.skip(self.dialect.preamble)
             while True:
                 first = lines.number + 1
@@ -79,12 +79,12 @@ class TextSource(ScanSource):
                     return
                 columns = self.cells.columns(taken, first, types)
                 points = np.stack([columns[axis] for axis in axes], axis=1)  # (k, 3)
-                yield Piece(start, points, {name: columns[name] for name in names})
+                yield ScanChunk(start, points, {name: columns[name] for name in names})
                 start += found
 
     def _place(self, point: int) -> str:
         with reading(self.path), open_text(self.path, self.packed) as file:
-            lines = Lines(file, self.path)
+            lines = LineReader(file, self.path)
             lines.skip(self.dialect.preamble)
             while True:
                 _, found = lines.take(min(point + 1, PIECE))  # the last of these lines is a point
@@ -95,7 +95,7 @@ class TextSource(ScanSource):
     def check_values(self, name: str, values: npt.ArrayLike) -> None:
         """Text holds whatever there is."""
 
-    def _writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         if format != "text":
             return None
         from pinvgcn.io.text.writer import TextWriter

@@ -15,7 +15,7 @@ import numpy as np
 from pinvgcn.io.failures import reading
 from pinvgcn.io.scan_writer import ScanWriter
 from pinvgcn.io.text.dialect import WORD, split
-from pinvgcn.io.text.lines import Lines, are_data, open_text
+from pinvgcn.io.text.lines import LineReader, are_data, open_text
 from pinvgcn.io.text.source import TextSource
 
 
@@ -41,7 +41,7 @@ class TextWriter(ScanWriter):
         self._to = stream
         with reading(self.source.path):
             self._file = open_text(self.source.path, self.source.packed)
-            self._lines = Lines(self._file, self.source.path)
+            self._lines = LineReader(self._file, self.source.path)
             preamble = self._lines.skip(dialect.preamble)
         if dialect.header is not None and self._appended:
             names = [self._word(name) for name in self._appended]
