@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.datasets import clicked_split, generate_street
+from pinvgcn.experiments.compare.tasks import TITLES, load_task, task_of
 from pinvgcn.experiments.comparison import Score, confusion_matrix
-from pinvgcn.experiments.contest.data import TITLES, load_task, task_of
 from pinvgcn.experiments.methods import BASELINES
-from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Method, Prepared, Task
 from pinvgcn.report.figures.drawing import (
     BLUE,
@@ -44,7 +44,7 @@ STREET = 30_000  # points
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 CLICKS = ((1, 20), (2, 20), (5, 20))  # places a class, points a click
 METHODS: tuple[Method, ...] = (
-    Pinv(),
+    PinvMethod(),
     BASELINES["extra_trees"],
     BASELINES["nearest_neighbour"],
     BASELINES["logistic_regression"],

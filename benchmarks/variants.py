@@ -32,13 +32,12 @@ import numpy as np
 import torch
 
 from pinvgcn.experiments.methods.networks import Trained
-from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod, pinv
 from pinvgcn.experiments.reproduce import citation, hypergraphs, oakland, regularization
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import paper, standard_errors
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import Question
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 from pinvgcn.experiments.reproduce.weights import PARTS
 from pinvgcn.experiments.task import Task
 
@@ -49,10 +48,10 @@ WAYS = ["learning_rate=0.05", "one-adam", "learning_rate=0.05 one-adam"]
 
 @dataclass(frozen=True)
 class Row:
-    """The question, the method, and what the paper found."""
+    """The task, the method, and what the paper found."""
 
-    question: Question
-    method: Pinv | Trained
+    spec: TaskSpec
+    method: PinvMethod | Trained
     accuracy: float
     sd: float | None
     weights: list[float] | None
@@ -63,43 +62,43 @@ def rows() -> dict[str, Row]:
     numbers, found = paper(), {}
     weights = numbers["table_average_weights"]
     for row in numbers["table_hypergraphs"]["rows"]:
-        for data, question in hypergraphs.QUESTIONS.items():
+        for data, spec in hypergraphs.SPECS.items():
             numbers_of = row[data]["accuracy"], row[data]["sd"]
             if row["method"] == "PinvGCN":
-                found[data] = Row(question, pinv(), *numbers_of, weights[data])
+                found[data] = Row(spec, pinv(), *numbers_of, weights[data])
             elif row["method"] == "PinvGCN without high-pass":
-                found[f"{data}-no-high-pass"] = Row(question, pinv(filters="no-high-pass"), *numbers_of, None)
+                found[f"{data}-no-high-pass"] = Row(spec, pinv(filters="no-high-pass"), *numbers_of, None)
     for row in numbers["table_oakland"]["rows"]:
         if row["method"] == "PinvGCN":
             sigma, rank = float(row["sigma"]), int(row["rank"])
             method = pinv("paper", sigma=sigma, rank=rank)
-            for data, question in oakland.QUESTIONS.items():
+            for data, spec in oakland.SPECS.items():
                 theirs = weights.get(f"{data}_sigma{sigma:g}_rank{rank}")
                 name = f"{data}-{sigma:g}-{rank}"
-                found[name] = Row(question, method, row[data]["accuracy"], row[data]["sd"], theirs)
-    for data, question in citation.QUESTIONS.items():
+                found[name] = Row(spec, method, row[data]["accuracy"], row[data]["sd"], theirs)
+    for data, spec in citation.SPECS.items():
         for rank in citation.RANKS:
             accuracy = numbers["table_citation"][data][f"rank{rank}"]
-            found[f"{data}-{rank}"] = Row(question, pinv("paper", rank=rank), accuracy, None, None)
+            found[f"{data}-{rank}"] = Row(spec, pinv("paper", rank=rank), accuracy, None, None)
             curve = numbers["figure_categorical_regularization"][data].get(f"rank{rank}", [])
             for R, accuracy in curve:
                 point = regularization.entry(data, R, rank)
-                found[f"{data}-R{R:g}-{rank}"] = Row(point.question, point.method, accuracy, None, None)
+                found[f"{data}-R{R:g}-{rank}"] = Row(point.spec, point.method, accuracy, None, None)
     for experiment in (oakland.OAKLAND, hypergraphs.HYPERGRAPHS):
         for one, cell in experiment.reported(Results(Ledger(Path("none")))):
             if isinstance(one.method, Trained):
-                name = f"{one.question.data}-{one.method.name.replace(' ', '-')}"
-                found[name] = Row(one.question, one.method, cell.accuracy, cell.sd, None)
+                name = f"{one.spec.data}-{one.method.name.replace(' ', '-')}"
+                found[name] = Row(one.spec, one.method, cell.accuracy, cell.sd, None)
     return found
 
 
-def changed(row: Row, way: dict[str, Any]) -> tuple[Task, Pinv | Trained]:
+def changed(row: Row, way: dict[str, Any]) -> tuple[Task, PinvMethod | Trained]:
     """The task and the method in another way."""
-    task = row.question.load()
-    if isinstance(row.method, Pinv):
+    task = row.spec.load()
+    if isinstance(row.method, PinvMethod):
         return task, replace(row.method, settings={**row.method.settings, **way})
     if "scaling" in way:
-        if row.question.kind != "points" or way.pop("scaling") != "centre":
+        if row.spec.kind != "points" or way.pop("scaling") != "centre":
             raise SystemExit("scaling must be centre, and of clouds: other networks know no other way.")
         task = replace(task, X=task.X - np.mean(task.X, axis=0))
     return task, replace(row.method, **way)

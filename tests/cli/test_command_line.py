@@ -22,7 +22,7 @@ from pinvgcn.cli.reproduce import reproduce
 from pinvgcn.datasets import dataset_info, dataset_names, load_dataset
 from pinvgcn.errors import DataError, RankWarning
 from pinvgcn.experiments import demo as demo_job
-from pinvgcn.experiments.contest import apart
+from pinvgcn.experiments.compare import isolated
 from pinvgcn.experiments.reproduce import runner
 from pinvgcn.experiments.reproduce.job import Request
 
@@ -261,7 +261,7 @@ def test_defaults_are_those_of_the_jobs() -> None:
 
     assert float(str(default(reproduce, "budget"))) == runner.BUDGET == Request().budget
     assert int(str(default(reproduce, "runs"))) == Request().runs
-    assert default(compare, "budget") == apart.BUDGET
+    assert default(compare, "budget") == isolated.BUDGET
     assert default(demo, "splits") == demo_job.SPLITS
     assert default(demo, "points") == demo_job.POINTS
 

@@ -9,7 +9,7 @@ from pinvgcn.datasets import generate_street, load_dataset
 from pinvgcn.experiments.comparison import Comparison, compare
 from pinvgcn.experiments.demo import Demo
 from pinvgcn.experiments.methods import BASELINES, SIMPLE
-from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Task
 
 
@@ -18,7 +18,7 @@ def small_demo() -> Demo:
     """All methods on 400 mushrooms and 2,100 points of the street, two splits."""
     mushroom, street = load_dataset("mushroom"), generate_street(2_100)
     rows = np.random.default_rng(0).choice(len(mushroom.y), 400, replace=False)
-    methods = (Pinv({"epochs": 30}), *(BASELINES[name] for name in SIMPLE))
+    methods = (PinvMethod({"epochs": 30}), *(BASELINES[name] for name in SIMPLE))
 
     def run(task: Task) -> Comparison:
         return compare(task, methods, splits=2)

@@ -385,7 +385,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
             file.write(line * 10_000)
     code = f"""
 import pandas as pd
-from pinvgcn.experiments.contest.memory import highest
+from pinvgcn.experiments.worker_process import highest
 from pinvgcn.io import open_table
 source = open_table({str(path)!r})
 def peak(): return highest() / 2**20

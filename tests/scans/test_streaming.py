@@ -104,7 +104,7 @@ def test_tiles_are_the_whole(name, tmp_path):
 RUN = """
 import json, sys
 from pathlib import Path
-from pinvgcn.experiments.contest.memory import highest
+from pinvgcn.experiments.worker_process import highest
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 
 what, folder, quick = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])

@@ -76,7 +76,7 @@ def compare(
     from pinvgcn.experiments.files import check_absent, prepare_folder
 
     with loading():
-        from pinvgcn.experiments.contest import job
+        from pinvgcn.experiments.compare import job
 
     request = job.Request(
         data=data,

@@ -52,7 +52,7 @@ def reproduce(
     with loading():
         from pinvgcn.experiments.reproduce.job import Request, parse_methods
         from pinvgcn.experiments.reproduce.job import reproduce as job
-        from pinvgcn.experiments.reproduce.place import has_report, kept_runs
+        from pinvgcn.experiments.reproduce.ledger import has_report, kept_runs
     request = Request(
         experiment=experiment,
         runs=_read(runs, int),

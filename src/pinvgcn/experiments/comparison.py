@@ -11,8 +11,8 @@ import numpy as np
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
-from pinvgcn.experiments.process import one_line
 from pinvgcn.experiments.task import Answer, Method, Prepared, Sink, Task
+from pinvgcn.experiments.worker_process import one_line
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pinvgcn.checks import check_count
 from pinvgcn.datasets import DatasetInfo, generate_street, load_dataset
 from pinvgcn.experiments.comparison import Comparison, compare
 from pinvgcn.experiments.methods import BASELINES, SIMPLE
-from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Method, Sink, Task
 
 POINTS = 30_000
@@ -41,7 +41,7 @@ class Demo:
 
 def methods() -> tuple[Method, ...]:
     """PinvGCN with its own defaults, and every simple method; all see the same features."""
-    return (Pinv(), *(BASELINES[name] for name in SIMPLE))
+    return (PinvMethod(), *(BASELINES[name] for name in SIMPLE))
 
 
 def steps(splits: int) -> int:

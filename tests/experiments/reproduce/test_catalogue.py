@@ -10,15 +10,15 @@ import pytest
 
 from pinvgcn.datasets import Dataset
 from pinvgcn.errors import ParameterError
+from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce import citation, hypergraphs, oakland, rank, regularization
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_entries, chosen_experiments
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import paper
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import CLOUDS, NETWORKS, TABLES, Question
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.statistics import diameter, statistics
+from pinvgcn.experiments.reproduce.task_specs import CLOUDS, NETWORKS, TABLES, TaskSpec
+from pinvgcn.experiments.reproduce.worker import diameter, statistics
 
 NOTHING = Results(Ledger(Path("nowhere")))
 ENTRIES = [entry for experiment in EXPERIMENTS.values() for entry in experiment.entries()]
@@ -33,15 +33,15 @@ def test_the_words_of_the_command() -> None:
 
 
 def test_equal_keys_are_equal_work() -> None:
-    """Two entries with one key would share their runs: they must be the same question and method."""
+    """Two entries with one key would share their runs: they must be the same task and method."""
     seen: dict[tuple[str, str], Entry] = {}
     for entry in ENTRIES:
         first = seen.setdefault(entry.key, entry)
-        assert (first.question, first.method) == (entry.question, entry.method), entry.key
+        assert (first.spec, first.method) == (entry.spec, entry.method), entry.key
 
 
 def test_other_work_has_another_key() -> None:
-    by_work = {(entry.question, repr(entry.method)): entry.key for entry in ENTRIES}
+    by_work = {(entry.spec, repr(entry.method)): entry.key for entry in ENTRIES}
     assert len(set(by_work.values())) == len(by_work)
 
 
@@ -116,10 +116,10 @@ def test_only_some_methods() -> None:
 
 
 def test_questions_by_name() -> None:
-    assert Question("cora", regularization=0.1).key == "cora hypergraph R=0.1, standard split"
-    assert Question("mushroom", 5).key == "mushroom, 5 per class"
-    keys = {entry.question.key for entry in ENTRIES}
-    assert len(keys) == len({entry.question for entry in ENTRIES})
+    assert TaskSpec("cora", regularization=0.1).key == "cora hypergraph R=0.1, standard split"
+    assert TaskSpec("mushroom", 5).key == "mushroom, 5 per class"
+    keys = {entry.spec.key for entry in ENTRIES}
+    assert len(keys) == len({entry.spec for entry in ENTRIES})
 
 
 def test_the_diameter_of_a_box() -> None:
@@ -135,7 +135,7 @@ def test_the_diameter_of_a_box() -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_statistics_of_hypergraphs(name: str, data_set: Callable[[str], Dataset]) -> None:
     data_set(name)
-    ours, theirs = statistics(hypergraphs.QUESTIONS[name].load()), paper()["table_hypergraph_info"][name]
+    ours, theirs = statistics(hypergraphs.SPECS[name].load()), paper()["table_hypergraph_info"][name]
     assert (ours["nodes"], ours["hyperedges"], ours["classes"]) == (theirs["n"], theirs["hyperedges"], 2)
     assert round(ours["eigengap"], 2) == theirs["eigengap"]
     assert ours["largest_rank"] == rank.LARGEST[name]
@@ -144,7 +144,7 @@ def test_statistics_of_hypergraphs(name: str, data_set: Callable[[str], Dataset]
 @pytest.mark.parametrize("name", CLOUDS)
 def test_statistics_of_clouds(name: str, data_set: Callable[[str], Dataset]) -> None:
     data_set(name)
-    ours, theirs = statistics(oakland.QUESTIONS[name].load()), paper()["table_oakland_info"][name]
+    ours, theirs = statistics(oakland.SPECS[name].load()), paper()["table_oakland_info"][name]
     assert (ours["nodes"], ours["classes"]) == (theirs["nodes"], theirs["classes"])
     assert round(ours["label_rate"], 2) == theirs["label_rate"]
     assert round(ours["diameter"], 1) == theirs["diameter"]
@@ -155,7 +155,7 @@ def test_statistics_of_clouds(name: str, data_set: Callable[[str], Dataset]) -> 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_statistics_of_networks(name: str, data_set: Callable[[str], Dataset]) -> None:
     data_set(name)
-    ours, theirs = statistics(citation.QUESTIONS[name].load()), paper()["table_citation"][name]
+    ours, theirs = statistics(citation.SPECS[name].load()), paper()["table_citation"][name]
     assert (ours["nodes"], ours["components"]) == (theirs["n"], theirs["components"])
     assert round(ours["eigengap"], 4) == theirs["eigengap"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from pinvgcn.experiments.methods import plain_baselines
 from pinvgcn.experiments.reproduce import citation, regularization
-from pinvgcn.experiments.reproduce.blocks import Table
+from pinvgcn.experiments.reproduce.document import Table
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.results import Results
@@ -27,7 +27,7 @@ def results(tmp_path: Path) -> Results:
         ("citeseer", 0.2, (0.69, 0.69)),
     ):
         entry = regularization.entry(data, R, 500)
-        about = {"question": entry.question.key, "method": entry.method.name}
+        about = {"question": entry.spec.key, "method": entry.method.name}
         for seed, accuracy in enumerate(accuracies):
             ledger.append("run", **about, seed=seed, accuracy=accuracy, seconds={"training": 1.0})
     return Results(ledger)
@@ -47,7 +47,7 @@ def test_the_best_regularization_is_chosen_among_those_that_ran(results: Results
 
 def test_it_counts_as_one_accuracy_of_the_paper_each(results: Results) -> None:
     counted = citation.reported(results)[-3:]
-    assert [entry.question.key for entry, _ in counted] == [
+    assert [entry.spec.key for entry, _ in counted] == [
         "citeseer hypergraph R=0.2, standard split",
         "cora hypergraph R=0.5, standard split",
         "pubmed hypergraph R=0.02, standard split",  # as none ran, the paper's own best

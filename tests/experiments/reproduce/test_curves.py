@@ -9,14 +9,14 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.rank import RANK
 from pinvgcn.experiments.reproduce.rank import entry as rank_entry
 from pinvgcn.experiments.reproduce.regularization import REGULARIZATION
 from pinvgcn.experiments.reproduce.regularization import entry as regularization_entry
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.split_size import SPLIT_SIZE, Question, methods
+from pinvgcn.experiments.reproduce.split_size import SPLIT_SIZE, TaskSpec, methods
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 
 LOOK = Look("Method", "black", "o")
@@ -65,7 +65,7 @@ def test_zero_is_drawn_on_a_linear_axis_alone(scale: Scale) -> None:
 def kept(ledger: Ledger, entry: Entry, *accuracies: float) -> None:
     for seed, accuracy in enumerate(accuracies):
         ledger.append(
-            "run", question=entry.question.key, method=entry.method.name, seed=seed, accuracy=accuracy,
+            "run", question=entry.spec.key, method=entry.method.name, seed=seed, accuracy=accuracy,
             seconds={"training": 1.0},
         )  # fmt: skip
 
@@ -74,7 +74,7 @@ def test_all_three_figures_treat_single_runs_and_perfect_ones_alike(tmp_path: Pa
     ledger = Ledger.open(tmp_path / "results.jsonl")
     ours = methods()["PinvGCN"]
     three = [
-        (SPLIT_SIZE, [Entry(Question("mushroom", size), ours) for size in (5, 10, 20)]),
+        (SPLIT_SIZE, [Entry(TaskSpec("mushroom", size), ours) for size in (5, 10, 20)]),
         (REGULARIZATION, [regularization_entry("citeseer", R, 200) for R in (0.01, 0.02, 0.05)]),
         (RANK, [rank_entry("oakland1", rank) for rank in (5, 10, 15)]),
     ]

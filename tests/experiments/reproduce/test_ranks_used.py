@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce import oakland, rank, regularization, weights
-from pinvgcn.experiments.reproduce.blocks import Figure, Table
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.document import Figure, Table
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import paper
-from pinvgcn.experiments.reproduce.pinv import pinv
 from pinvgcn.experiments.reproduce.results import Results
 
 # set-ups found so many eigenvectors: as the paper's setting does without loops, and on a hypergraph
@@ -33,7 +33,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     ledger = Ledger.open(tmp_path_factory.mktemp("ranks") / "results.jsonl")
 
     def keep(entry: Entry, found: list[int]) -> None:
-        about = {"question": entry.question.key, "method": entry.method.name}
+        about = {"question": entry.spec.key, "method": entry.method.name}
         for number in found:
             ledger.append("setup", **about, seconds={"spectrum": 1.0}, facts={"rank": number})
         for seed, accuracy in enumerate((0.92, 0.94)):
@@ -107,10 +107,10 @@ def test_the_rows_of_the_table_are_marked_and_do_not_count(results: Results) -> 
     assert row[4].endswith("<sub>2 runs, 65 used</sub>")
     (_, row) = rows_of(table, "Corrected PinvGCN, r = 100")
     assert row[4].endswith("<sub>2 runs, 97 to 100 used</sub>")
-    entry = Entry(oakland.QUESTIONS["oakland1"], pinv("paper", sigma=100.0, rank=100))
+    entry = Entry(oakland.SPECS["oakland1"], pinv("paper", sigma=100.0, rank=100))
     assert entry.key not in {one.key for one, _ in oakland.reported(results)}
     assert entry.key in {one.key for one, _ in oakland.otherwise(results)}
-    full = Entry(oakland.QUESTIONS["oakland1"], pinv("paper", sigma=100.0, rank=30))
+    full = Entry(oakland.SPECS["oakland1"], pinv("paper", sigma=100.0, rank=30))
     assert full.key in {one.key for one, _ in oakland.reported(results)}
 
 

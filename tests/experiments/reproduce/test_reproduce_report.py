@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from pinvgcn.experiments.reproduce.blocks import Cell, Lines, Table, Text
+from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_experiments
-from pinvgcn.experiments.reproduce.cells import probability, seconds, signed
-from pinvgcn.experiments.reproduce.hypergraphs import QUESTIONS
+from pinvgcn.experiments.reproduce.document import Cell, Lines, Table, Text
+from pinvgcn.experiments.reproduce.hypergraphs import SPECS
 from pinvgcn.experiments.reproduce.job import Request, reproduce
-from pinvgcn.experiments.reproduce.ledger import Ledger
+from pinvgcn.experiments.reproduce.ledger import Ledger, ledger_of
 from pinvgcn.experiments.reproduce.paper import Difference
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.place import ledger_of
 from pinvgcn.experiments.reproduce.rank import _times
 from pinvgcn.experiments.reproduce.rank import entry as rank_entry
 from pinvgcn.experiments.reproduce.report import write_report
+from pinvgcn.experiments.reproduce.result_tables import probability, seconds, signed
 from pinvgcn.experiments.reproduce.results import Results, typical_seconds
 
 FIGURES = ("split-size", "regularization", "rank-clouds", "rank-hypergraphs")
@@ -41,18 +40,18 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     began = {"started": "2026-01-01T00:00:00", "command": "pinvgcn reproduce all", "environment": place}
     for source in ({}, {"source": "0123456789ab"}, {}, {"source": "ba9876543210"}):
         ledger.append("session", **began, **source)
-    question = QUESTIONS["mushroom"].key
+    spec = SPECS["mushroom"].key
     ours = pinv("paper").name
-    ledger.append("setup", question=question, method=ours, seconds={"spectrum": 2.0}, facts={"rank": 83})
+    ledger.append("setup", question=spec, method=ours, seconds={"spectrum": 2.0}, facts={"rank": 83})
     for seed, accuracy in enumerate((0.93, 0.95, 0.97, 0.95)):
         ledger.append(
-            "run", question=question, method=ours, seed=seed, accuracy=accuracy, seconds={"training": 1.5},
+            "run", question=spec, method=ours, seed=seed, accuracy=accuracy, seconds={"training": 1.5},
             facts={"weights": {"zero impulse": 0.06 + 0.01 * seed, "pseudoinverse": 0.2, "high-pass": 0.046}},
         )  # fmt: skip
     slow = {"reason": "over budget", "message": "ended after 9 s before its first run", "budget": 9}
-    ledger.append("failure", question=question, method=pinv("paper", filters="no-high-pass").name, **slow)
+    ledger.append("failure", question=spec, method=pinv("paper", filters="no-high-pass").name, **slow)
     numbers = {"nodes": 8124, "classes": 2, "hyperedges": 112, "eigengap": 0.670035, "largest_rank": 83}
-    ledger.append("statistics", question=question, numbers=numbers)
+    ledger.append("statistics", question=spec, numbers=numbers)
     broken = {"reason": "error", "message": "QhullError: flat (q.py, line 1)", "budget": 9, "finished": 0}
     ledger.append("failure", question="oakland1, 100 per class", **broken)
     write_report(Results(ledger, missing={"cora": "put it there"}), folder, chosen_experiments("all"))
@@ -138,10 +137,10 @@ def test_only_what_was_asked_for_has_a_part(tmp_path: Path) -> None:
     """Split size, rank and weights share runs with the table of hypergraphs. Here nothing is left to do."""
     numbers = {"nodes": 1, "classes": 2, "hyperedges": 3, "eigengap": 0.5, "largest_rank": 2}
     with ledger_of(tmp_path) as ledger:
-        for question in QUESTIONS.values():
-            ledger.append("statistics", question=question.key, numbers=numbers)
+        for spec in SPECS.values():
+            ledger.append("statistics", question=spec.key, numbers=numbers)
         for entry in (*EXPERIMENTS["hypergraphs"].entries(), *EXPERIMENTS["weights"].entries()):
-            about = {"question": entry.question.key, "method": entry.method.name}
+            about = {"question": entry.spec.key, "method": entry.method.name}
             ledger.append("run", **about, seed=0, accuracy=0.9, seconds={"training": 1.0})
 
     def parts_after(word: str) -> list[str]:
@@ -205,7 +204,7 @@ def test_the_times_of_the_rank_figure_are_all_by_the_processor_or_all_by_the_clo
     def run(rank: int, **cpu: float) -> None:
         one = rank_entry("mushroom", rank)
         ledger.append(
-            "run", question=one.question.key, method=one.method.name, seed=0, accuracy=0.9,
+            "run", question=one.spec.key, method=one.method.name, seed=0, accuracy=0.9,
             seconds={"training": 9.0}, **cpu,
         )  # fmt: skip
 
@@ -224,13 +223,13 @@ def test_what_may_be_chance_is_listed_and_not_bold_and_what_was_computed_otherwi
     tmp_path: Path,
 ) -> None:
     ledger = Ledger.open(tmp_path / "results.jsonl")
-    question = QUESTIONS["covertype45"].key
+    spec = SPECS["covertype45"].key
     # two runs, five standard errors below the paper's mean: with so few, chance may do that
     for filters in ("three-part", "low-rank"):
         for seed, accuracy in enumerate((0.98, 0.985)):
             name = pinv(filters=filters).name
             ledger.append(
-                "run", question=question, method=name, seed=seed, accuracy=accuracy, seconds={"training": 1.0}
+                "run", question=spec, method=name, seed=seed, accuracy=accuracy, seconds={"training": 1.0}
             )
     write_report(Results(ledger), tmp_path, [EXPERIMENTS["hypergraphs"]])
     text = (tmp_path / "report.md").read_text()

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from behaviours import Behaves
 
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.hypergraphs import HYPERGRAPHS
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.question import Question
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.runner import Event, Runner
+from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 
-MUSHROOM = Question("mushroom", 10)
-NO_SPLIT = Question("mushroom")  # asks for a standard split, which mushrooms do not have
+MUSHROOM = TaskSpec("mushroom", 10)
+NO_SPLIT = TaskSpec("mushroom")  # asks for a standard split, which mushrooms do not have
 BUDGET = 4.0
 WELL = ("well", "busy", "warns")
 TROUBLED = ("fails", "greedy", "allocator", "lonely", "unprepared", "sleepy", "dies", "leaves")
@@ -121,7 +121,7 @@ def test_statistics_that_fail_are_kept_as_a_failure_and_told(troubles: Troubles,
     failure = troubles.ledger.failure(NO_SPLIT.key)
     assert failure is not None
     assert failure["message"].startswith("AssertionError")
-    asked = replace(HYPERGRAPHS, entries=list, questions=(NO_SPLIT,))  # nothing but these statistics
+    asked = replace(HYPERGRAPHS, entries=list, specs=(NO_SPLIT,))  # nothing but these statistics
     write_report(Results(troubles.ledger), tmp_path, [asked])
     text = (tmp_path / "report.md").read_text()
     assert "mushroom, standard split, statistics: error, AssertionError" in text
@@ -239,12 +239,10 @@ def test_missing_data_are_told_once_and_not_kept_as_a_failure(
     monkeypatch.setenv("PINVGCN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # no network here
     events: list[Event] = []
-    question = Question("covertype45", 10)
+    spec = TaskSpec("covertype45", 10)
     with Runner(Ledger.open(tmp_path / "results.jsonl"), show=events.append) as runner:
-        runner.describe([question])
-        runner.run(
-            [Entry(question, Behaves("well")), Entry(question, Behaves("half")), entry("well")], range(2)
-        )
+        runner.describe([spec])
+        runner.run([Entry(spec, Behaves("well")), Entry(spec, Behaves("half")), entry("well")], range(2))
     (message,) = [event.line for event in events if event.trouble]
     assert message.startswith("Covertype45 left out: covertype/covtype.data.gz is not on this machine")
     assert "https://archive.ics.uci.edu" in message

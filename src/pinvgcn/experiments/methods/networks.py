@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.experiments.methods.joined import adjacency, features, hypergraph
+from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
 from pinvgcn.experiments.task import Answer, Prepared, Task
 from pinvgcn.graphs import Mediators
 from pinvgcn.nn.baselines import (

@@ -1,9 +1,9 @@
-"""The simple methods that anything more elaborate must be measured against.
+"""Classifiers of scikit-learn, and CatBoost where it is installed.
 
-Each learns from the labelled rows alone. Tables are encoded once, from all of their rows: categories one-hot,
-numbers scaled. A value that no labelled row has is a column, too, which is constant in training: linear
-models do not see it, but it adds to distances, and trees draw it among their candidates. Networks are seen by
-the features of their nodes.
+Each learns from the labelled rows alone, except self-training. Tables are encoded once, from all of their
+rows: categories one-hot, numbers scaled. A value that no labelled row has is a column too, constant in
+training: linear models do not see it, but it adds to distances, and trees draw it among their candidates.
+Networks are seen by the features of their nodes.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.experiments.methods.encoding import encoded
-from pinvgcn.experiments.sight import Sight, look, votes
+from pinvgcn.errors import MissingDependencyError, ParameterError
+from pinvgcn.experiments.methods.inputs import (
+    MethodInputs,
+    as_text,
+    class_probabilities,
+    encoded,
+    method_inputs,
+    number_columns,
+)
 from pinvgcn.experiments.task import Answer, Method, Prepared, Ready, Task
 
 
@@ -51,19 +59,19 @@ class Supervised:
     name: str
     title: str
     description: str
-    build: Callable[[Task, Sight, int], Any]  # the last is the seed -> an unfitted classifier
+    build: Callable[[Task, MethodInputs, int], Any]  # the last is the seed -> an unfitted classifier
     trees: bool = False  # whether only thresholds of features count
     dense: bool = False  # whether it takes no sparse rows
 
     def prepare(self, task: Task) -> Prepared:
         """Look at the rows, and encode those of a table."""
-        sight = look(task)
+        inputs = method_inputs(task)
         if task.kind != "table":
-            rows = sight.values if self.trees else sight.rows
-            return PreparedSupervised(self, task, sight, rows, sight.seconds)
+            rows = inputs.values if self.trees else inputs.rows
+            return PreparedSupervised(self, task, inputs, rows, inputs.seconds)
         start = time.perf_counter()
         rows = encoded(task.X, dense=self.dense)
-        return PreparedSupervised(self, task, sight, rows, {"encoding": time.perf_counter() - start})
+        return PreparedSupervised(self, task, inputs, rows, {"encoding": time.perf_counter() - start})
 
 
 @dataclass(frozen=True)
@@ -72,72 +80,72 @@ class PreparedSupervised:
 
     method: Supervised
     task: Task
-    sight: Sight
+    inputs: MethodInputs
     rows: Any  # (n, f) numbers, possibly sparse
     seconds: dict[str, float]
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit on the labelled rows, predict every row."""
         known = labels != UNLABELLED
-        model = self.method.build(self.task, self.sight, seed)
+        model = self.method.build(self.task, self.inputs, seed)
         start = time.perf_counter()
         model.fit(self.rows[known], labels[known])
         fitted = time.perf_counter()
-        if self.sight.smoothing is None:
+        if self.inputs.smoothing is None:
             codes = np.asarray(model.predict(self.rows))
         else:
-            codes = self.sight.most_probable(votes(model, self.rows), model.classes_)
+            codes = self.inputs.most_probable(class_probabilities(model, self.rows), model.classes_)
         seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-def _scaled(task: Task, sight: Sight, classifier: Any) -> Any:
+def _scaled(task: Task, inputs: MethodInputs, classifier: Any) -> Any:
     """The classifier behind a scaling of coordinates, which may have any unit."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    if task.kind == "points" and not sight.comparable:
+    if task.kind == "points" and not inputs.comparable:
         return make_pipeline(StandardScaler(), classifier)
     return classifier
 
 
-def _logistic_regression(task: Task, sight: Sight, seed: int) -> Any:
+def _logistic_regression(task: Task, inputs: MethodInputs, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return _scaled(task, sight, LogisticRegression(max_iter=1000))
+    return _scaled(task, inputs, LogisticRegression(max_iter=1000))
 
 
-def _nearest_neighbour(task: Task, sight: Sight, seed: int) -> Any:
+def _nearest_neighbour(task: Task, inputs: MethodInputs, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
     # coordinates share a unit: scaling the axes apart would bend the distances
     return KNeighborsClassifier(n_neighbors=1)
 
 
-def _extra_trees(task: Task, sight: Sight, seed: int) -> Any:
+def _extra_trees(task: Task, inputs: MethodInputs, seed: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
     return ExtraTreesClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
 
 
-def _random_forest(task: Task, sight: Sight, seed: int) -> Any:
+def _random_forest(task: Task, inputs: MethodInputs, seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
 
 
-def _support_vectors(task: Task, sight: Sight, seed: int) -> Any:
+def _support_vectors(task: Task, inputs: MethodInputs, seed: int) -> Any:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.svm import SVC
 
-    if sight.smoothing is None or task.per_class is None or task.per_class < 2:
-        return _scaled(task, sight, SVC())
+    if inputs.smoothing is None or task.per_class is None or task.per_class < 2:
+        return _scaled(task, inputs, SVC())
     # to be averaged over neighbours it needs probabilities: Platt's, from labels that are held out in turn
     folds = min(5, task.per_class)
-    return _scaled(task, sight, CalibratedClassifierCV(SVC(), cv=folds, ensemble=False))
+    return _scaled(task, inputs, CalibratedClassifierCV(SVC(), cv=folds, ensemble=False))
 
 
-def _gradient_boosting(task: Task, sight: Sight, seed: int) -> Any:
+def _gradient_boosting(task: Task, inputs: MethodInputs, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     # 20 rows in each leaf, scikit-learn's default, are more than there are where labels are few
@@ -188,3 +196,102 @@ SUPERVISED: tuple[Method, ...] = (
         dense=True,
     ),
 )
+
+
+@dataclass(frozen=True)
+class SelfTraining:
+    """Fit, take the answers with a probability of 0.75 or more as labels, and fit again, ten times at most:
+    scikit-learn's defaults, around logistic regression."""
+
+    name: str = "self_training"
+    title: str = "Self-training"
+    description: str = "Logistic regression that takes its own confident answers as further labels."
+
+    def prepare(self, task: Task) -> Prepared:
+        """Look at the rows, and encode those of a table."""
+        from sklearn.preprocessing import StandardScaler
+
+        inputs = method_inputs(task)
+        start = time.perf_counter()
+        rows = inputs.rows
+        if task.kind == "table":
+            rows = encoded(task.X)
+        elif task.kind == "points" and not inputs.comparable:
+            rows = StandardScaler().fit_transform(rows)
+        return PreparedSelfTraining(rows, inputs, {**inputs.seconds, "encoding": time.perf_counter() - start})
+
+
+@dataclass(frozen=True)
+class PreparedSelfTraining:
+    """Any number of labels on the same rows."""
+
+    rows: Any  # (n, f) numbers, possibly sparse
+    inputs: MethodInputs
+    seconds: dict[str, float]
+
+    def answer(self, labels: np.ndarray, seed: int) -> Answer:
+        """Fit on all rows, labelled or not."""
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.semi_supervised import SelfTrainingClassifier
+
+        start = time.perf_counter()
+        model = SelfTrainingClassifier(LogisticRegression(max_iter=1000))
+        model.fit(self.rows, labels)
+        fitted = time.perf_counter()
+        codes = self.inputs.most_probable(model.predict_proba(self.rows), model.classes_)
+        seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
+        return Answer(codes=codes, seconds=seconds, model=model)
+
+
+@dataclass(frozen=True)
+class CatBoost:
+    """``CatBoostClassifier`` with its defaults, on the labelled rows of a table."""
+
+    name: str = "catboost"
+    title: str = "CatBoost"
+    description: str = "Grows decision trees on categories as they are, each of which corrects those before."
+    libraries: ClassVar[tuple[str, ...]] = ("catboost",)  # not counted as memory of the method
+
+    def prepare(self, task: Task) -> Prepared:
+        """Categories as text, numbers as they are, missing or not."""
+        if task.kind != "table":
+            raise ParameterError(
+                f"CatBoost is compared on tables. Got {task.title}, made of {task.noun}, instead."
+            )
+        try:
+            import catboost
+        except ImportError:
+            raise MissingDependencyError("This method needs CatBoost: pip install catboost") from None
+        start = time.perf_counter()
+        numbers = number_columns(task.X)
+        others = [name for name in task.X if name not in set(numbers)]
+        rows = pd.concat([task.X[numbers].astype(np.float64), as_text(task.X[others])], axis=1)
+        seconds = {"encoding": time.perf_counter() - start}
+        return PreparedCatBoost(catboost.CatBoostClassifier, rows, others, seconds)
+
+
+@dataclass(frozen=True)
+class PreparedCatBoost:
+    """Any number of labels on the same rows."""
+
+    classifier: Any
+    rows: pd.DataFrame
+    categories: list[Any]
+    seconds: dict[str, float]
+
+    def answer(self, labels: np.ndarray, seed: int) -> Answer:
+        """Fit on the labelled rows, predict every row. Nothing is printed or written."""
+        known = labels != UNLABELLED
+        start = time.perf_counter()
+        model = self.classifier(
+            cat_features=self.categories,
+            random_seed=seed,
+            thread_count=-1,
+            verbose=False,
+            allow_writing_files=False,
+        )
+        model.fit(self.rows[known], labels[known])
+        fitted = time.perf_counter()
+        codes = np.asarray(model.predict(self.rows)).ravel().astype(np.int64)
+        seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
+        return Answer(codes=codes, seconds=seconds, model=model)

@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 from pinvgcn.checks import check_choice
 from pinvgcn.experiments.reproduce.citation import CITATION
-from pinvgcn.experiments.reproduce.entry import Entry, distinct
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment, distinct
 from pinvgcn.experiments.reproduce.hypergraphs import HYPERGRAPHS
 from pinvgcn.experiments.reproduce.oakland import OAKLAND
 from pinvgcn.experiments.reproduce.rank import RANK

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pinvgcn.experiments.methods import network_baselines, plain_baselines
+from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce import regularization
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
-from pinvgcn.experiments.reproduce.cells import BOLD, NONE, noteworthy, runs, signed, spread, used
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.document import Block, Cell, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import NETWORKS, TITLES, Question
+from pinvgcn.experiments.reproduce.result_tables import BOLD, NONE, noteworthy, runs, signed, spread, used
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TITLES, TaskSpec
 from pinvgcn.experiments.task import Method
 
 RANKS = (50, 200, 500)
 BEST_RANK = 500  # of the row with the best regularization
-QUESTIONS = {name: Question(name) for name in NETWORKS}
+SPECS = {name: TaskSpec(name) for name in NETWORKS}
 CAPTION = (
     "Ours above; below the paper's and, in brackets, the difference in standard errors (our standard "
     f"deviation taken for both sides, as the paper gives none) and the number of our runs. {BOLD} The "
@@ -46,7 +45,7 @@ def _others() -> list[Method]:
 def entries() -> list[Entry]:
     """Row by row; last, as it takes longest, the figure's curve that the best regularization is found on."""
     methods = [*(method for method, _ in _named()), *_others()]
-    rows = [Entry(QUESTIONS[name], method) for method in methods for name in NETWORKS]
+    rows = [Entry(SPECS[name], method) for method in methods for name in NETWORKS]
     return [*rows, *(entry for name in NETWORKS for entry in _regularized(name).values())]
 
 
@@ -58,7 +57,7 @@ def _regularized(data: str) -> dict[float, Entry]:
 def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The rows of the paper's table. Its GCN is quoted from elsewhere, where it ran 100 times too."""
     named = [
-        (Entry(QUESTIONS[name], method), Reported(paper()["table_citation"][name][key]))
+        (Entry(SPECS[name], method), Reported(paper()["table_citation"][name][key]))
         for method, key in _named()
         for name in NETWORKS
     ]
@@ -104,7 +103,7 @@ def _statistics(results: Results) -> list[list[Cell]]:
     ):
         cells = [Cell(label)]
         for name in NETWORKS:
-            ours = results.statistics(QUESTIONS[name])
+            ours = results.statistics(SPECS[name])
             theirs = format(paper()["table_citation"][name][key], form)
             cells.append(Cell(NONE if ours is None else format(ours[ours_key], form), theirs))
         rows.append(cells)
@@ -112,7 +111,7 @@ def _statistics(results: Results) -> list[list[Cell]]:
 
 
 def _cell(results: Results, data: str, method: Method, key: str | None) -> Cell:
-    entry = Entry(QUESTIONS[data], method)
+    entry = Entry(SPECS[data], method)
     return _beside(results, entry, None if key is None else Reported(paper()["table_citation"][data][key]))
 
 
@@ -138,4 +137,4 @@ def _beside(results: Results, entry: Entry, reported: Reported | None) -> Cell:
     return Cell(text, below, strong=noteworthy(difference))
 
 
-CITATION = Experiment("citation", "Citation networks", entries, blocks, tuple(QUESTIONS.values()), reported)
+CITATION = Experiment("citation", "Citation networks", entries, blocks, tuple(SPECS.values()), reported)

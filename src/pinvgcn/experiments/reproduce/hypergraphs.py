@@ -6,18 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.cells import CAPTION, NONE
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.methods.pinvgcn import pinv
+from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import TABLES, TITLES, Question
+from pinvgcn.experiments.reproduce.result_tables import (
+    CAPTION,
+    NONE,
+    Row,
+    cells_of,
+    entries_of,
+    head_of,
+    reported_of,
+)
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.rows import Row, cells_of, entries_of, head_of, reported_of
+from pinvgcn.experiments.reproduce.task_specs import TABLES, TITLES, TaskSpec
 
 LABELS = 10  # per class
-QUESTIONS = {name: Question(name, LABELS) for name in TABLES}
+SPECS = {name: TaskSpec(name, LABELS) for name in TABLES}
 REMARK = (
     " Without high-pass the paper's text fixes β = γ, so that the filter is the whole pseudoinverse. With "
     "γ = 0 the third part is left out instead: compared with the paper's row, but not counted as it."
@@ -49,17 +55,17 @@ def _baseline(row: Mapping[str, Any]) -> Row:
 
 def entries() -> list[Entry]:
     """Row by row."""
-    return entries_of(rows(), QUESTIONS)
+    return entries_of(rows(), SPECS)
 
 
 def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows."""
-    return reported_of(rows(), QUESTIONS, results)
+    return reported_of(rows(), SPECS, results)
 
 
 def otherwise(results: Results) -> list[tuple[Entry, Reported]]:
     """The other reading of the last row."""
-    return reported_of(rows(), QUESTIONS, results, otherwise=True)
+    return reported_of(rows(), SPECS, results, otherwise=True)
 
 
 def blocks(results: Results) -> list[Block]:
@@ -76,7 +82,7 @@ def _information(results: Results) -> Table:
     lines = []
     for name in TABLES:
         theirs = paper()["table_hypergraph_info"][name]
-        ours = results.statistics(QUESTIONS[name])
+        ours = results.statistics(SPECS[name])
         of = (ours or {}).get
         cells = [Cell(TITLES[name])]
         for key, name_there in (("nodes", "n"), ("hyperedges", "hyperedges"), ("classes", "classes")):
@@ -93,10 +99,10 @@ def _information(results: Results) -> Table:
 
 
 def _results(results: Results) -> Table:
-    lines = [[Cell(row.label), *cells_of(results, row, QUESTIONS)] for row in rows()]
-    return Table(["Method", *head_of(QUESTIONS)], lines, CAPTION + REMARK)
+    lines = [[Cell(row.label), *cells_of(results, row, SPECS)] for row in rows()]
+    return Table(["Method", *head_of(SPECS)], lines, CAPTION + REMARK)
 
 
 HYPERGRAPHS = Experiment(
-    "hypergraphs", "Hypergraphs", entries, blocks, tuple(QUESTIONS.values()), reported, otherwise
+    "hypergraphs", "Hypergraphs", entries, blocks, tuple(SPECS.values()), reported, otherwise
 )

@@ -11,8 +11,7 @@ from pinvgcn.checks import check_count, check_positive
 from pinvgcn.datasets.locate import data_folder
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.reproduce.catalogue import ALL, chosen_entries, chosen_experiments
-from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger
-from pinvgcn.experiments.reproduce.place import ledger_of
+from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger, ledger_of
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
@@ -95,12 +94,12 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
         if ledger.repaired:
             show(Event(ledger.repaired, trouble=True))
         runner.tell_given_up(entries, request.seeds)
-        questions = [question for experiment in experiments for question in experiment.questions]
+        specs = [spec for experiment in experiments for spec in experiment.specs]
         jobs = runner.plan(entries, request.seeds)
-        runner.fetch([*(job.question for job in jobs), *runner.undescribed(questions)])
+        runner.fetch([*(job.spec for job in jobs), *runner.undescribed(specs)])
         jobs = runner.plan(entries, request.seeds)
         planned(sum(len(job.seeds) for job in jobs))
-        if jobs or runner.undescribed(questions) or request.experiment not in results.asked_for():
+        if jobs or runner.undescribed(specs) or request.experiment not in results.asked_for():
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             ledger.append(
                 "session",
@@ -111,7 +110,7 @@ def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[
                 environment=environment(),
             )
         try:
-            runner.describe(questions)
+            runner.describe(specs)
             runner.run(entries, request.seeds)
         except KeyboardInterrupt:
             runner.close()

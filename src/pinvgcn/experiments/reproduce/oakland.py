@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.cells import CAPTION, NONE
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
+from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.pinv import Setting, pinv
-from pinvgcn.experiments.reproduce.question import CLOUDS, TITLES, Question
+from pinvgcn.experiments.reproduce.result_tables import (
+    CAPTION,
+    NONE,
+    Row,
+    cells_of,
+    entries_of,
+    head_of,
+    reported_of,
+)
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.rows import Row, cells_of, entries_of, head_of, reported_of
+from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TITLES, TaskSpec
 
 LABELS = 100  # per class
-QUESTIONS = {name: Question(name, LABELS) for name in CLOUDS}
+SPECS = {name: TaskSpec(name, LABELS) for name in CLOUDS}
 RANK, SIGMA = 100, 100.0  # where the filter is varied
 REMARKS = (
     " Eigenvectors are those of this package's own solvers, at the paper's tolerance of 1e-3 or better, and "
@@ -68,17 +74,17 @@ def _pinv_rows(setting: Setting, name: str) -> list[Row]:
 
 def entries() -> list[Entry]:
     """Row by row."""
-    return entries_of(rows(), QUESTIONS)
+    return entries_of(rows(), SPECS)
 
 
 def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The paper's rows in the paper's setting."""
-    return reported_of(rows(), QUESTIONS, results)
+    return reported_of(rows(), SPECS, results)
 
 
 def otherwise(results: Results) -> list[tuple[Entry, Reported]]:
     """Corrected, or of fewer eigenvectors."""
-    return reported_of(rows(), QUESTIONS, results, otherwise=True)
+    return reported_of(rows(), SPECS, results, otherwise=True)
 
 
 def blocks(results: Results) -> list[Block]:
@@ -95,7 +101,7 @@ def _information(results: Results) -> Table:
     lines = []
     for name in CLOUDS:
         theirs = paper()["table_oakland_info"][name]
-        ours = results.statistics(QUESTIONS[name])
+        ours = results.statistics(SPECS[name])
         cells = [Cell(TITLES[name])]
         for key, form in (("nodes", ","), ("classes", "d"), ("label_rate", ".2f"), ("diameter", ".1f")):
             cells.append(Cell(NONE if ours is None else format(ours[key], form), format(theirs[key], form)))
@@ -108,10 +114,8 @@ def _information(results: Results) -> Table:
 
 
 def _results(results: Results) -> Table:
-    lines = [[Cell(row.label), Cell(row.sigma), *cells_of(results, row, QUESTIONS)] for row in rows()]
-    return Table(["Method", "σ", *head_of(QUESTIONS)], lines, CAPTION + REMARKS)
+    lines = [[Cell(row.label), Cell(row.sigma), *cells_of(results, row, SPECS)] for row in rows()]
+    return Table(["Method", "σ", *head_of(SPECS)], lines, CAPTION + REMARKS)
 
 
-OAKLAND = Experiment(
-    "oakland", "Point clouds", entries, blocks, tuple(QUESTIONS.values()), reported, otherwise
-)
+OAKLAND = Experiment("oakland", "Point clouds", entries, blocks, tuple(SPECS.values()), reported, otherwise)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table, Text
-from pinvgcn.experiments.reproduce.cells import BOLD, brief, eigenvectors
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Table, Text
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.pinv import Setting, pinv
-from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES
+from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, eigenvectors
 from pinvgcn.experiments.reproduce.results import Results, Summary
+from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
@@ -48,9 +47,9 @@ def _name(data: str) -> str:
 def entry(data: str, rank: int, setting: Setting = "paper") -> Entry:
     """One point of the figure. Beyond the largest rank of a hypergraph, that one."""
     if data in CLOUDS:
-        return Entry(oakland.QUESTIONS[data], pinv(setting, sigma=SIGMA, rank=rank))
+        return Entry(oakland.SPECS[data], pinv(setting, sigma=SIGMA, rank=rank))
     beyond = rank >= LARGEST[data]
-    return Entry(hypergraphs.QUESTIONS[data], pinv("paper", rank=None if beyond else rank))
+    return Entry(hypergraphs.SPECS[data], pinv("paper", rank=None if beyond else rank))
 
 
 def entries() -> list[Entry]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
-from pinvgcn.experiments.reproduce.cells import BOLD, brief
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.methods.pinvgcn import pinv
+from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import NETWORKS, TITLES, Question
+from pinvgcn.experiments.reproduce.result_tables import BOLD, brief
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TITLES, TaskSpec
 from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw
 from pinvgcn.report.figures.drawing import BLUE, VERMILLION
 
@@ -25,7 +24,7 @@ CAPTION = (
 
 def entry(data: str, R: float, rank: int) -> Entry:
     """One point of the figure."""
-    return Entry(Question(data, regularization=R), pinv("paper", rank=rank))
+    return Entry(TaskSpec(data, regularization=R), pinv("paper", rank=rank))
 
 
 def entries() -> list[Entry]:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pinvgcn.experiments.files import prepare_folder, write_text
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Heading, Lines, Table, Text
-from pinvgcn.experiments.reproduce.cells import noteworthy, probability, signed, spread
-from pinvgcn.experiments.reproduce.entry import Entry, distinct
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Heading, Lines, Table, Text
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment, distinct
 from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
+from pinvgcn.experiments.reproduce.result_tables import noteworthy, probability, signed, spread
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.report import page
 from pinvgcn.report.environment import package_version
@@ -132,15 +131,11 @@ def _troubles(results: Results, experiments: Sequence[Experiment]) -> list[Block
     """Each failure in one line, with its reason."""
     entries = distinct(entry for experiment in experiments for entry in experiment.entries())
     lines = [f"{data}: no data. {message}" for data, message in (results.missing or {}).items()]
-    for question in dict.fromkeys(
-        question for experiment in experiments for question in experiment.questions
-    ):
-        if (failure := results.ledger.failure(question.key)) is not None:
-            lines.append(f"{question.key}, statistics: {failure['reason']}, {failure['message']}.")
+    for spec in dict.fromkeys(spec for experiment in experiments for spec in experiment.specs):
+        if (failure := results.ledger.failure(spec.key)) is not None:
+            lines.append(f"{spec.key}, statistics: {failure['reason']}, {failure['message']}.")
     for entry, failure in results.failures(entries):
-        lines.append(
-            f"{entry.question.key}, {entry.method.title}: {failure['reason']}, {failure['message']}."
-        )
+        lines.append(f"{entry.spec.key}, {entry.method.title}: {failure['reason']}, {failure['message']}.")
     left = [entry for entry in entries if not results.summary(entry) and results.why_not(entry) == "not run"]
     if left:
         few = f": {'; '.join(entry.title for entry in left)}" if len(left) <= FEW else ""

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import Difference, Reported, difference
-from pinvgcn.experiments.reproduce.question import Question
+from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A method's runs on a question: accuracies in percent, the seconds of a run on its own."""
+    """A method's runs on a task: accuracies in percent, the seconds of a run on its own."""
 
     runs: int
     accuracy: float
@@ -102,7 +102,7 @@ class Results:
         failure = self.ledger.failure(*entry.key)
         if failure is not None:
             return str(failure["reason"])
-        if self.missing and entry.question.data in self.missing:
+        if self.missing and entry.spec.data in self.missing:
             return "no data"
         return "" if self.ledger.runs(*entry.key) else "not run"
 
@@ -126,9 +126,9 @@ class Results:
         found = [run["facts"]["weights"] for run in self.ledger.runs(*entry.key).values() if "facts" in run]
         return {part: [run[part] for run in found] for part in found[0]} if found else {}
 
-    def statistics(self, question: Question) -> dict[str, Any] | None:
+    def statistics(self, spec: TaskSpec) -> dict[str, Any] | None:
         """What is known of a data set."""
-        lines = self.ledger.of("statistics", question.key)
+        lines = self.ledger.of("statistics", spec.key)
         numbers: dict[str, Any] | None = lines[-1]["numbers"] if lines else None
         return numbers
 

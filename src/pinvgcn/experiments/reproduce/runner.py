@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pinvgcn.datasets import dataset_info
-from pinvgcn.experiments.process import ERROR, NOT_INSTALLED, OVER_BUDGET, Worker
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.question import Question
-from pinvgcn.experiments.reproduce.work import Describe, Job, Read, Runs, serve
+from pinvgcn.experiments.reproduce.task_specs import TaskSpec
+from pinvgcn.experiments.reproduce.worker import Describe, Job, Read, Runs, serve
+from pinvgcn.experiments.worker_process import ERROR, NOT_INSTALLED, OVER_BUDGET, Worker
 
-BUDGET = 3600.0  # seconds that a method may take for a question
+BUDGET = 3600.0  # seconds that a method may take for a task
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ Show = Callable[[Event], None]
 class Runner:
     """Does what is not in the ledger yet.
 
-    A method's clock for a question starts when the data are loaded. When its budget is used up, its process
+    A method's clock for a task starts when the data are loaded. When its budget is used up, its process
     is ended, in the middle of a run if need be; what it finished until then stays.
     """
 
@@ -48,7 +48,7 @@ class Runner:
     def plan(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
         """The runs that are still to be done, as far as is known of the data."""
         left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
-        return [job for job in left if job.question.data not in self.missing]
+        return [job for job in left if job.spec.data not in self.missing]
 
     def tell_given_up(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
         """Show what is left out because it failed before."""
@@ -82,36 +82,36 @@ class Runner:
         elsewhere = reason == ERROR and failure.get("seed", job.seeds[0]) not in job.seeds
         return None if slow or elsewhere or reason == NOT_INSTALLED else failure
 
-    def fetch(self, questions: Iterable[Question]) -> None:
+    def fetch(self, specs: Iterable[TaskSpec]) -> None:
         """Download the data that are not on this machine, or know that they are missing."""
-        for question in {question.data: question for question in questions}.values():
-            if not dataset_info(question.data).available:
-                self._do(Read(question), question.title)
+        for spec in {spec.data: spec for spec in specs}.values():
+            if not dataset_info(spec.data).available:
+                self._do(Read(spec), spec.title)
 
-    def undescribed(self, questions: Iterable[Question]) -> list[Question]:
+    def undescribed(self, specs: Iterable[TaskSpec]) -> list[TaskSpec]:
         """Whose statistics are still to be computed, as far as is known of the data."""
         return [
-            question
-            for question in questions
-            if not self.ledger.of("statistics", question.key)
-            and question.data not in self.missing
-            and not self._known_to_fail(question)
+            spec
+            for spec in specs
+            if not self.ledger.of("statistics", spec.key)
+            and spec.data not in self.missing
+            and not self._known_to_fail(spec)
         ]
 
-    def _known_to_fail(self, question: Question) -> bool:
+    def _known_to_fail(self, spec: TaskSpec) -> bool:
         """Whether its statistics failed before, and nothing has changed since."""
-        failure = self.ledger.failure(question.key)
+        failure = self.ledger.failure(spec.key)
         if failure is None or self.retry:
             return False
         return not (failure["reason"] == OVER_BUDGET and self.budget > failure["budget"])
 
-    def describe(self, questions: Iterable[Question]) -> None:
+    def describe(self, specs: Iterable[TaskSpec]) -> None:
         """Compute the statistics that are not there yet."""
-        for question in self.undescribed(questions):
-            self._do(Describe(question), f"{question.title}: statistics")
+        for spec in self.undescribed(specs):
+            self._do(Describe(spec), f"{spec.title}: statistics")
 
     def run(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
-        """Answer every question with every method, for every seed."""
+        """Answer every task with every method, for every seed."""
         for job in self.plan(entries, seeds):
             self._do(job, job.entry.title)
 
@@ -128,7 +128,7 @@ class Runner:
         self.close()
 
     def _do(self, job: Job, title: str) -> None:
-        if job.question.data in self.missing:
+        if job.spec.data in self.missing:
             return self._skip(job)
         if self._worker is None:
             self._worker = Worker(serve)
@@ -159,8 +159,8 @@ class Runner:
             elif kind == "done":
                 return None
             elif kind == "missing":
-                self.missing[job.question.data] = content["message"]
-                self.show(Event(f"{job.question.title} left out: {content['message']}", trouble=True))
+                self.missing[job.spec.data] = content["message"]
+                self.show(Event(f"{job.spec.title} left out: {content['message']}", trouble=True))
                 return self._skip(job)
             else:
                 # an error before that belongs to no seed
@@ -185,7 +185,7 @@ class Runner:
         self.show(Event(text, finished=total - done, trouble=True))
 
     def _keep(self, kind: str, job: Job, content: dict[str, Any]) -> None:
-        about = {"question": job.question.key}
+        about = {"question": job.spec.key}
         if isinstance(job, Runs):
             about["method"] = job.entry.method.name
         self.ledger.append(kind, **about, **content)

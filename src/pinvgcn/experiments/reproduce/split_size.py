@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pinvgcn.experiments.methods import paper_baseline
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table
-from pinvgcn.experiments.reproduce.cells import BOLD, brief
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.methods.pinvgcn import pinv
+from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import TABLES, TITLES, Question
+from pinvgcn.experiments.reproduce.result_tables import BOLD, brief
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.task_specs import TABLES, TITLES, TaskSpec
 from pinvgcn.experiments.task import Method
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
@@ -42,7 +41,7 @@ def methods() -> dict[str, Method]:
 def entries() -> list[Entry]:
     """Method by method."""
     return [
-        Entry(Question(data, size), method)
+        Entry(TaskSpec(data, size), method)
         for method in methods().values()
         for data in TABLES
         for size in SIZES
@@ -52,7 +51,7 @@ def entries() -> list[Entry]:
 def reported(results: Results) -> list[tuple[Entry, Reported]]:
     """The points of the paper's curves, as accuracies."""
     return [
-        (Entry(Question(data, int(size)), method), Reported(100 - 100 * rate))
+        (Entry(TaskSpec(data, int(size)), method), Reported(100 - 100 * rate))
         for name, method in methods().items()
         for data in TABLES
         for size, rate in paper()["figure_split_size"][data][name]
@@ -76,7 +75,7 @@ def _panel(results: Results, data: str) -> Panel:
         curves.append(Curve(LOOKS[name], [(size, 100 * rate) for size, rate in theirs]))
         points, errors = [], []
         for size in SIZES:
-            summary = results.summary(Entry(Question(data, size), method))
+            summary = results.summary(Entry(TaskSpec(data, size), method))
             if summary is not None:
                 points.append((float(size), 100 - summary.accuracy))
                 errors.append(summary.standard_error)
@@ -90,7 +89,7 @@ def _numbers(results: Results) -> Table:
         for name, method in methods().items():
             theirs = paper()["figure_split_size"][data][name]
             cells = [
-                brief(results, Entry(Question(data, int(size)), method), 100 * rate, 2, rate=True)
+                brief(results, Entry(TaskSpec(data, int(size)), method), 100 * rate, 2, rate=True)
                 for size, rate in theirs
             ]
             rows.append([Cell(f"{TITLES[data]}: {name}"), *cells])

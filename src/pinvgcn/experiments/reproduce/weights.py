@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce import hypergraphs, oakland
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
-from pinvgcn.experiments.reproduce.cells import BOLD, eigenvectors, noteworthy, signed
-from pinvgcn.experiments.reproduce.entry import Entry
-from pinvgcn.experiments.reproduce.experiment import Experiment
+from pinvgcn.experiments.reproduce.document import Block, Cell, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import difference, paper
-from pinvgcn.experiments.reproduce.pinv import pinv
-from pinvgcn.experiments.reproduce.question import CLOUDS, TABLES, TITLES
+from pinvgcn.experiments.reproduce.result_tables import BOLD, eigenvectors, noteworthy, signed
 from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES, TITLES
 
 PARTS = ("zero impulse", "pseudoinverse", "high-pass")
 SIGMA, RANK = 100.0, 100
@@ -25,15 +24,15 @@ def _rows() -> list[tuple[str, str, Entry, list[float]]]:
     for name in CLOUDS:
         method = pinv("paper", sigma=SIGMA, rank=RANK)
         numbers = theirs[f"{name}_sigma100_rank100"]
-        rows.append((f"{TITLES[name]}, σ = 100", "100", Entry(oakland.QUESTIONS[name], method), numbers))
+        rows.append((f"{TITLES[name]}, σ = 100", "100", Entry(oakland.SPECS[name], method), numbers))
     for name in CLOUDS:
         method = pinv("corrected", sigma=SIGMA, rank=RANK)
         numbers = theirs[f"{name}_sigma100_rank100"]
         rows.append(
-            (f"{TITLES[name]}, σ = 100, corrected", "100", Entry(oakland.QUESTIONS[name], method), numbers)
+            (f"{TITLES[name]}, σ = 100, corrected", "100", Entry(oakland.SPECS[name], method), numbers)
         )
     for name in TABLES:
-        entry = Entry(hypergraphs.QUESTIONS[name], pinv("paper"))
+        entry = Entry(hypergraphs.SPECS[name], pinv("paper"))
         rows.append((TITLES[name], "full", entry, theirs[name]))
     return rows
 

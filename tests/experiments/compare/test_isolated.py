@@ -8,12 +8,12 @@ from contestants import HELD, Contestant
 
 from pinvgcn.datasets import load_dataset
 from pinvgcn.errors import TrainingError
+from pinvgcn.experiments.compare import job
+from pinvgcn.experiments.compare.isolated import compare_isolated
 from pinvgcn.experiments.comparison import Comparison, compare
-from pinvgcn.experiments.contest import job
-from pinvgcn.experiments.contest.apart import compare_apart
-from pinvgcn.experiments.contest.memory import Peak
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
+from pinvgcn.experiments.worker_process import Peak
 
 NAMES = ("well", "fails", "leaves", "warns", "hoards")
 
@@ -32,7 +32,7 @@ def session(task: Task) -> tuple[Comparison, list[str]]:
     """One comparison in which nearly everything goes wrong."""
     lines: list[str] = []
     methods = [*(Contestant(name) for name in NAMES), BASELINES["extra_trees"]]
-    result = compare_apart(task, methods, seeds=(0, 1), progress=lines.append)
+    result = compare_isolated(task, methods, seeds=(0, 1), progress=lines.append)
     return result, lines
 
 
@@ -56,7 +56,7 @@ def test_who_fails_has_a_reason_and_no_scores(session: tuple[Comparison, list[st
 
 
 def test_who_takes_too_long_is_ended(task: Task) -> None:
-    result = compare_apart(task, [Contestant("sleeps"), Contestant("well")], seeds=(0, 1), budget=3.0)
+    result = compare_isolated(task, [Contestant("sleeps"), Contestant("well")], seeds=(0, 1), budget=3.0)
     assert result.failures == {"sleeps": "ended after 3 s with 1 of 2 choices of labels done"}
     assert [score.method for score in result.scores] == ["well", "well"]
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pinvgcn import Hypergraph, PinvGCNClassifier
-from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Task
 
 
@@ -25,7 +25,7 @@ def task() -> Task:
 
 def test_the_paper_s_settings_take_the_hypergraph_that_is_given(task: Task) -> None:
     labels = task.labels(0)
-    answer = Pinv({"epochs": 20}, paper=True).prepare(task).answer(labels, 0)
+    answer = PinvMethod({"epochs": 20}, paper=True).prepare(task).answer(labels, 0)
     own = PinvGCNClassifier.paper(task.graph, epochs=20, random_state=0).fit(None, labels)
     assert np.array_equal(answer.codes, own.transduction_)
     assert answer.model.spectrum_.rank == own.spectrum_.rank
@@ -34,8 +34,8 @@ def test_the_paper_s_settings_take_the_hypergraph_that_is_given(task: Task) -> N
 def test_defaults_on_a_table_are_those_of_the_classifier(task: Task) -> None:
     """Five networks and walks on its own hyperedges, as a user has them who asks for nothing."""
     labels = task.labels(0)
-    answer = Pinv({"epochs": 20}).prepare(task).answer(labels, 0)
+    answer = PinvMethod({"epochs": 20}).prepare(task).answer(labels, 0)
     own = PinvGCNClassifier("categorical", epochs=20, random_state=0).fit(task.X, labels)
     np.testing.assert_array_equal(answer.model.transduction_proba_, own.transduction_proba_)
-    one = Pinv({"epochs": 20}, paper=True).prepare(task).answer(labels, 0)
+    one = PinvMethod({"epochs": 20}, paper=True).prepare(task).answer(labels, 0)
     assert not np.allclose(answer.model.transduction_proba_, one.model.transduction_proba_)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from pinvgcn.errors import MissingDependencyError, ParameterError
 from pinvgcn.experiments.methods import network_baselines, paper_baseline
-from pinvgcn.experiments.methods.joined import adjacency, features
+from pinvgcn.experiments.methods.inputs import adjacency, features
 from pinvgcn.experiments.task import Task
 from pinvgcn.graphs import Hypergraph, SparseGraph
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from pinvgcn.checks import check_choice, check_positive
 from pinvgcn.errors import LabelError, ParameterError, TrainingError
-from pinvgcn.experiments.contest.apart import BUDGET, compare_apart
-from pinvgcn.experiments.contest.data import load_task
-from pinvgcn.experiments.contest.report import FILES, OURS, Contest, margin_lines, write_contest
+from pinvgcn.experiments.compare.isolated import BUDGET, compare_isolated
+from pinvgcn.experiments.compare.report import FILES, OURS, Contest, margin_lines, write_contest
+from pinvgcn.experiments.compare.tasks import load_task
 from pinvgcn.experiments.methods import BASELINES, OF_TABLES, RIVALS
-from pinvgcn.experiments.ours import Pinv
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Method, Sink, Task
 
 __all__ = [
@@ -83,7 +83,7 @@ def parse_list(text: str | None) -> tuple[str, ...]:
 
 def method_of(name: str) -> Method:
     """A method by its name."""
-    return Pinv() if name == OURS else BASELINES[name]
+    return PinvMethod() if name == OURS else BASELINES[name]
 
 
 def methods_for(request: Request, task: Task) -> list[Method]:
@@ -148,7 +148,9 @@ def run(request: Request, task: Task, *, progress: Sink = lambda line: None) -> 
     """Let every method answer."""
     start = time.perf_counter()
     methods = methods_for(request, task)
-    comparison = compare_apart(task, methods, seeds=request.seeds, budget=request.budget, progress=progress)
+    comparison = compare_isolated(
+        task, methods, seeds=request.seeds, budget=request.budget, progress=progress
+    )
     if not comparison.scores:
         reasons = "; ".join(f"{m.title}: {comparison.failures[m.name]}" for m in methods)
         raise TrainingError(f"No method came through. {reasons}.")

@@ -1,6 +1,6 @@
-"""A data set of the paper and the labels that are seen of it, by name.
+"""The paper's data sets and the labels that are seen of them, by name.
 
-A question is small, equal to itself in every process and in every file; ``load`` makes the task of it.
+A ``TaskSpec`` is small, equal to itself in every process and in every file; ``load`` makes the task of it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.reproduce.citation_hypergraph import citation_hypergraph
 from pinvgcn.experiments.task import Kind, Task
 from pinvgcn.graphs import Hypergraph, SparseGraph
 
@@ -31,7 +34,7 @@ LOOPS = 1.0  # of citation networks: only these give the eigengaps of the paper'
 
 
 @dataclass(frozen=True)
-class Question:
+class TaskSpec:
     """``per_class`` labels a class, or the standard split; a network may be a regularized hypergraph."""
 
     data: str
@@ -88,5 +91,16 @@ class Question:
 
 @lru_cache(maxsize=4)
 def _dataset(name: str) -> Dataset:
-    """Read once, for all questions about it; the largest takes seconds."""
+    """Read once, for all tasks about it; the largest takes seconds."""
     return load_dataset(name)
+
+
+def citation_hypergraph(adjacency: Any, features: Any, *, regularization: float) -> Hypergraph:
+    """The hypergraph of a network with adjacency (n, n) and features (n, f), both sparse."""
+    R = check_positive("regularization", regularization)
+    around = sp.csr_array(sp.csr_array(adjacency) + sp.eye_array(adjacency.shape[0]))  # (n, n)
+    words = sp.csr_array(sp.csr_array(features) != 0, dtype=np.float64)  # (n, f)
+    words = words[:, words.sum(axis=0) > 0]
+    around.data[:] = 1.0
+    weights = np.concatenate([np.ones(around.shape[1]), np.full(words.shape[1], R)])
+    return Hypergraph(sp.hstack([around, words], format="csr"), weights)

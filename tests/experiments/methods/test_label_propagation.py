@@ -8,10 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 from pinvgcn.errors import ParameterError, TrainingError
-from pinvgcn.experiments.methods import BASELINES, plain_baselines, poisson
-from pinvgcn.experiments.methods.poisson import Factorised, Iterated, Solver, poisson_learning, self_tuned
-from pinvgcn.experiments.methods.spreading import PreparedSpreading
-from pinvgcn.experiments.sight import Sight
+from pinvgcn.experiments.methods import BASELINES, label_propagation, plain_baselines
+from pinvgcn.experiments.methods.inputs import MethodInputs
+from pinvgcn.experiments.methods.label_propagation import (
+    Factorised,
+    Iterated,
+    PreparedSpreading,
+    Solver,
+    poisson_learning,
+    self_tuned,
+)
 from pinvgcn.experiments.task import Task
 from pinvgcn.graphs import SparseGraph, nearest_points
 
@@ -80,7 +86,7 @@ def test_pieces_with_labels_of_one_class_or_of_none(kind: type[Solver]) -> None:
 
 
 def test_an_equation_that_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poisson, "ROUNDS", 2)
+    monkeypatch.setattr(label_propagation, "POISSON_ROUNDS", 2)
     with pytest.raises(TrainingError, match="not solved to 1e-06 in 2 rounds"):
         poisson_learning(Iterated(W), few(60, {0: 0, 5: 1, 40: 0, 41: 1}), 2)
 
@@ -93,7 +99,7 @@ def test_label_spreading_is_its_closed_form() -> None:
     Y = np.zeros((60, 3))
     Y[labels >= 0, labels[labels >= 0]] = 1
     F = np.linalg.solve(np.eye(60) - 0.2 * S, 0.8 * Y)
-    answer = PreparedSpreading(A, {}, Sight(None, None)).answer(labels, 0)
+    answer = PreparedSpreading(A, {}, MethodInputs(None, None)).answer(labels, 0)
     np.testing.assert_array_equal(answer.codes, F.argmax(axis=1))
     shares = F / F.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(answer.model.label_distributions_, shares, atol=1e-2)  # it stops at 1e-3

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.experiments.compare.chart import chart
 from pinvgcn.experiments.comparison import Comparison
-from pinvgcn.experiments.contest.chart import chart
 from pinvgcn.experiments.files import write_text
 from pinvgcn.experiments.pieces import name_cell, recall_table, seconds_cell, share_cell
 from pinvgcn.io.unfinished import unfinished

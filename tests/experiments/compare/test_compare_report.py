@@ -12,8 +12,8 @@ import pytest
 from contestants import Contestant
 from matplotlib.image import imread
 
+from pinvgcn.experiments.compare.report import Contest, margin_lines, memory_text, write_contest
 from pinvgcn.experiments.comparison import Comparison, compare
-from pinvgcn.experiments.contest.report import Contest, margin_lines, memory_text, write_contest
 from pinvgcn.experiments.task import Task
 
 

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.experiments.comparison import Comparison, Score, all_seconds, confusion_matrix
-from pinvgcn.experiments.contest.memory import Peak
-from pinvgcn.experiments.process import OVER_BUDGET, Message, Worker, behave, failure, noted
 from pinvgcn.experiments.task import Answer, Method, Sink, Task
+from pinvgcn.experiments.worker_process import OVER_BUDGET, Message, Peak, Worker, behave, failure, noted
 
 BUDGET = 1800.0  # seconds that a method may take for all choices of labels
 # what the methods import when they need it: loaded before memory is measured
 MODULES = (
-    "pinvgcn.estimator", "pinvgcn.repeated_fits", "pinvgcn.experiments.contest.apart",
+    "pinvgcn.estimator", "pinvgcn.repeated_fits", "pinvgcn.experiments.compare.isolated",
     "pinvgcn.experiments.methods",
     "sklearn.calibration", "sklearn.compose", "sklearn.ensemble", "sklearn.impute", "sklearn.linear_model",
     "sklearn.neighbors", "sklearn.pipeline", "sklearn.preprocessing", "sklearn.semi_supervised",
@@ -38,7 +37,7 @@ class Job:
     seeds: tuple[int, ...]
 
 
-def compare_apart(
+def compare_isolated(
     task: Task,
     methods: Sequence[Method],
     *,

@@ -1,13 +1,18 @@
-"""How a result stands beside the paper's in a table."""
+"""Tables of results beside the paper's: cells, rows, and which accuracies have to agree."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from pinvgcn.experiments.reproduce.blocks import Cell
-from pinvgcn.experiments.reproduce.entry import Entry
+from pinvgcn.experiments.reproduce.document import Cell
+from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.paper import Difference, Reported
 from pinvgcn.experiments.reproduce.results import Results, Summary
+from pinvgcn.experiments.reproduce.task_specs import TITLES, TaskSpec
+from pinvgcn.experiments.task import Method
 
 NONE = "–"
 
@@ -118,3 +123,58 @@ def spread(mean: float, sd: float | None) -> str:
 def seconds(value: float) -> str:
     """With as many digits as matter."""
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"
+
+
+TaskSpecs = Mapping[str, TaskSpec]  # by data set
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table, with the paper's own where it has one."""
+
+    label: str
+    method: Method
+    theirs: Mapping[str, Any] = field(default_factory=dict)  # cells of ``paper.json`` by data set
+    counts: bool = True  # False: it is computed otherwise, and stands beside the paper's only to be compared
+    sigma: str = ""
+
+    def reported(self, data: str) -> Reported | None:
+        """What the paper has in this line."""
+        return Reported.of(self.theirs.get(data))
+
+
+def entries_of(rows: Sequence[Row], specs: TaskSpecs) -> list[Entry]:
+    """Row by row."""
+    return [Entry(spec, row.method) for row in rows for spec in specs.values()]
+
+
+def reported_of(
+    rows: Sequence[Row], specs: TaskSpecs, results: Results, *, otherwise: bool = False
+) -> list[tuple[Entry, Reported]]:
+    """The paper's accuracies that were computed as the paper says; or those that were computed otherwise, to
+    which a rank belongs that fewer eigenvectors were used for."""
+    beside = [
+        (row.counts, Entry(spec, row.method), cell)
+        for row in rows
+        for data, spec in specs.items()
+        if (cell := row.reported(data)) is not None and cell.accuracy is not None
+    ]
+    return [
+        (entry, cell)
+        for counts, entry, cell in beside
+        if (counts and not results.short_of(entry, entry.rank)) is not otherwise
+    ]
+
+
+def head_of(specs: TaskSpecs) -> list[str]:
+    """The names of the columns that ``cells_of`` fills."""
+    return [name for data in specs for name in (f"{TITLES[data]}: time", "Accuracy (%)", "Difference")]
+
+
+def cells_of(results: Results, row: Row, specs: TaskSpecs) -> list[Cell]:
+    """Time, accuracy and difference on each data set."""
+    return [
+        cell
+        for data, spec in specs.items()
+        for cell in compared(results, Entry(spec, row.method), row.reported(data))
+    ]

@@ -13,9 +13,8 @@ from sklearn.svm import SVC
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street
 from pinvgcn.experiments.methods import BASELINES, RIVALS
-from pinvgcn.experiments.methods.encoding import encoded
-from pinvgcn.experiments.ours import Pinv
-from pinvgcn.experiments.sight import look, votes
+from pinvgcn.experiments.methods.inputs import class_probabilities, encoded, method_inputs
+from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Task
 from pinvgcn.features import local_geometry
 from pinvgcn.features.averages import Averages
@@ -33,12 +32,12 @@ def scan() -> Task:
 
 def test_the_rows_are_the_inputs_of_the_network(scan: Task) -> None:
     inputs = SharedRows(PinvGCNClassifier(), scan.X, features=scan.extra).prepared.inputs
-    sight = look(scan)
-    assert sight.rows.shape == (2_100, 3 + 54 + 1)
-    np.testing.assert_allclose(sight.rows, inputs / 10, rtol=1e-12)
+    inputs_seen = method_inputs(scan)
+    assert inputs_seen.rows.shape == (2_100, 3 + 54 + 1)
+    np.testing.assert_allclose(inputs_seen.rows, inputs / 10, rtol=1e-12)
     shapes = local_geometry(scan.X)
-    np.testing.assert_allclose(sight.values, np.hstack([inputs[:, :3], shapes, scan.extra]), rtol=1e-12)
-    assert set(sight.seconds) == {"features"}
+    np.testing.assert_allclose(inputs_seen.values, np.hstack([inputs[:, :3], shapes, scan.extra]), rtol=1e-12)
+    assert set(inputs_seen.seconds) == {"features"}
 
 
 def test_probabilities_are_averaged_as_those_of_the_classifier(scan: Task) -> None:
@@ -46,31 +45,31 @@ def test_probabilities_are_averaged_as_those_of_the_classifier(scan: Task) -> No
     cell = SharedRows(PinvGCNClassifier(), scan.X).prepared.nodes.lattice.cell
     expected = (P + 10 * Averages.of(scan.X, P, cell).at(scan.X, P)).argmax(axis=1)
     classes = np.array([3, 5, 7, 8, 9])
-    np.testing.assert_array_equal(look(scan).most_probable(P, classes), classes[expected])
+    np.testing.assert_array_equal(method_inputs(scan).most_probable(P, classes), classes[expected])
     assert np.mean(expected == P.argmax(axis=1)) < 0.9
 
 
 def test_coordinates_alone_stay_as_they_are(scan: Task) -> None:
-    sight = look(replace(scan, extra=None, surroundings=False))
-    assert sight.rows is scan.X
-    assert sight.values is scan.X
-    assert sight.smoothing is None
-    extra_alone = look(replace(scan, surroundings=False))
+    inputs_seen = method_inputs(replace(scan, extra=None, surroundings=False))
+    assert inputs_seen.rows is scan.X
+    assert inputs_seen.values is scan.X
+    assert inputs_seen.smoothing is None
+    extra_alone = method_inputs(replace(scan, surroundings=False))
     assert extra_alone.rows.shape == (2_100, 4)
     assert extra_alone.smoothing is None
 
 
 def test_a_small_cloud_has_no_local_shapes_for_anyone(scan: Task) -> None:
     small = replace(scan, X=scan.X[:500], y=scan.y[:500], extra=None)
-    sight = look(small)
-    assert sight.rows.shape == (500, 3)
-    assert sight.smoothing is None
+    inputs_seen = method_inputs(small)
+    assert inputs_seen.rows.shape == (500, 3)
+    assert inputs_seen.smoothing is None
 
 
 def test_ours_sees_coordinates_alone_where_the_others_do(scan: Task) -> None:
-    inputs = Pinv().prepare(replace(scan, extra=None, surroundings=False)).rows.prepared.inputs
+    inputs = PinvMethod().prepare(replace(scan, extra=None, surroundings=False)).rows.prepared.inputs
     assert inputs.shape[1] == 3
-    assert Pinv().prepare(scan).rows.prepared.inputs.shape[1] == 58
+    assert PinvMethod().prepare(scan).rows.prepared.inputs.shape[1] == 58
 
 
 @pytest.mark.parametrize("name", RIVALS)
@@ -92,9 +91,9 @@ def test_every_rival_takes_a_single_label_a_class(name: str, scan: Task) -> None
 
 def test_votes_are_probabilities_or_zero_and_one() -> None:
     X, y = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([4, 4, 6, 6])
-    np.testing.assert_array_equal(votes(SVC().fit(X, y), X), [[1, 0], [1, 0], [0, 1], [0, 1]])
+    np.testing.assert_array_equal(class_probabilities(SVC().fit(X, y), X), [[1, 0], [1, 0], [0, 1], [0, 1]])
     half = KNeighborsClassifier(4).fit(X, y)
-    np.testing.assert_array_equal(votes(half, X), np.full((4, 2), 0.5))
+    np.testing.assert_array_equal(class_probabilities(half, X), np.full((4, 2), 0.5))
 
 
 @pytest.mark.parametrize("dense", [False, True])

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError
-from pinvgcn.experiments.contest.data import load_task
-from pinvgcn.experiments.contest.files import classes_of
+from pinvgcn.experiments.compare.tasks import classes_of, load_task
 
 
 @pytest.fixture
