@@ -24,10 +24,10 @@ import numpy as np
 
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.experiments.compare.tasks import TITLES, load_task, task_of
-from pinvgcn.experiments.comparison import Score, confusion_matrix
+from pinvgcn.experiments.comparison import RunScore, confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
-from pinvgcn.experiments.task import Method, Prepared, Task
+from pinvgcn.experiments.task import Method, PreparedMethod, Task
 from pinvgcn.report.figures.drawing import (
     BLUE,
     GREEN,
@@ -87,7 +87,7 @@ class Bench:
 
     def __init__(self, data: str, points: int | None) -> None:
         self.data, self.task = data, task_for(data, points)
-        self.prepared: dict[str, Prepared] = {}
+        self.prepared: dict[str, PreparedMethod] = {}
 
     def measure(self, seed: int, results: Path, only: list[str]) -> None:
         """Do what is not in the file yet."""
@@ -115,7 +115,7 @@ class Bench:
             codes = self.prepared[method.name].answer(labels, seed).codes
         asked = self.task.asked(labels)
         counts = confusion_matrix(self.task.y[asked], codes[asked], len(self.task.class_names))
-        score = Score(method.name, seed, counts, {})
+        score = RunScore(method.name, seed, counts, {})
         return {
             "accuracy": round(score.accuracy, 5),
             "macro_f1": round(score.macro_f1, 5),

@@ -19,18 +19,12 @@ TREES = {
 DEFINED_TWICE = {
     "Camera",
     "HeldOut",
-    "Prepared",
-    "Question",
-    "Request",
     "Sample",
-    "Score",
     "Seen",
-    "Summary",
 }
 ANY_MODEL = {
     "learned_filters",
     "mean_weights",
-    "votes",
 }
 # other packages, where there is no public way
 FOREIGN = {

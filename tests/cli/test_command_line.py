@@ -24,7 +24,7 @@ from pinvgcn.errors import DataError, RankWarning
 from pinvgcn.experiments import demo as demo_job
 from pinvgcn.experiments.compare import isolated
 from pinvgcn.experiments.reproduce import runner
-from pinvgcn.experiments.reproduce.job import Request
+from pinvgcn.experiments.reproduce.job import ReproduceRequest
 
 COMMAND = [sys.executable, "-m", "pinvgcn"]
 
@@ -259,8 +259,8 @@ def test_defaults_are_those_of_the_jobs() -> None:
     def default(command: Callable[..., None], option: str) -> object:
         return inspect.signature(command).parameters[option].default
 
-    assert float(str(default(reproduce, "budget"))) == runner.BUDGET == Request().budget
-    assert int(str(default(reproduce, "runs"))) == Request().runs
+    assert float(str(default(reproduce, "budget"))) == runner.BUDGET == ReproduceRequest().budget
+    assert int(str(default(reproduce, "runs"))) == ReproduceRequest().runs
     assert default(compare, "budget") == isolated.BUDGET
     assert default(demo, "splits") == demo_job.SPLITS
     assert default(demo, "points") == demo_job.POINTS

@@ -12,9 +12,9 @@ from sklearn.metrics import confusion_matrix as sklearn_confusion
 
 from pinvgcn.datasets import Split
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.experiments.comparison import Score, compare, confusion_matrix
+from pinvgcn.experiments.comparison import RunScore, compare, confusion_matrix
 from pinvgcn.experiments.methods import BASELINES
-from pinvgcn.experiments.task import Answer, Prepared, Ready, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 
 Y = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2])
 
@@ -34,7 +34,7 @@ class Says:
     description: str = "Has an opinion."
     warning: str = ""
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         return Ready(task, self.answer)
 
     def answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
@@ -45,7 +45,7 @@ class Says:
 
 def test_scores_by_hand() -> None:
     # of class 0 three of four, of class 1 one of two, of class 2 none of one
-    score = Score("m", 0, np.array([[3, 1, 0], [0, 1, 1], [1, 0, 0]]), {"fit": 1.0, "predict": 0.5})
+    score = RunScore("m", 0, np.array([[3, 1, 0], [0, 1, 1], [1, 0, 0]]), {"fit": 1.0, "predict": 0.5})
     assert score.accuracy == pytest.approx(4 / 7)
     np.testing.assert_allclose(score.recall, [3 / 4, 1 / 2, 0])
     assert score.mean_recall == pytest.approx((3 / 4 + 1 / 2 + 0) / 3)
@@ -54,7 +54,7 @@ def test_scores_by_hand() -> None:
 
 
 def test_a_class_without_rows_does_not_count_in_the_mean_recall() -> None:
-    score = Score("m", 0, np.array([[2, 0], [0, 0]]), {})
+    score = RunScore("m", 0, np.array([[2, 0], [0, 0]]), {})
     assert np.isnan(score.recall[1])
     assert score.mean_recall == 1.0
 
@@ -64,7 +64,7 @@ def test_confusion_and_scores_agree_with_scikit_learn() -> None:
     truth, codes = rng.integers(0, 4, 500), rng.integers(0, 4, 500)
     counts = confusion_matrix(truth, codes, 4)
     np.testing.assert_array_equal(counts, sklearn_confusion(truth, codes))
-    score = Score("m", 0, counts, {})
+    score = RunScore("m", 0, counts, {})
     assert score.accuracy == pytest.approx(accuracy_score(truth, codes))
     assert score.mean_recall == pytest.approx(balanced_accuracy_score(truth, codes))
     assert score.macro_f1 == pytest.approx(f1_score(truth, codes, average="macro"))
@@ -72,7 +72,7 @@ def test_confusion_and_scores_agree_with_scikit_learn() -> None:
 
 def test_macro_f1_leaves_out_classes_that_nobody_speaks_of() -> None:
     truth, codes = np.array([0, 0, 2, 2]), np.array([0, 2, 2, 3])
-    score = Score("m", 0, confusion_matrix(truth, codes, 5), {})
+    score = RunScore("m", 0, confusion_matrix(truth, codes, 5), {})
     assert score.macro_f1 == pytest.approx(f1_score(truth, codes, average="macro"))
 
 
@@ -202,7 +202,7 @@ def test_the_set_up_is_done_once_and_counts_in_every_run() -> None:
     prepared: list[Task] = []
 
     class SetsUp(Says):
-        def prepare(self, task: Task) -> Prepared:
+        def prepare(self, task: Task) -> PreparedMethod:
             prepared.append(task)
             return Ready(task, self.answer, {"graph": 2.0, "thinking": 1.0})
 

@@ -151,7 +151,7 @@ def classify(
             source.check_copy(out, force=force)
     with loading():
         from pinvgcn.report.table_page import write_report
-        from pinvgcn.tables import Request, classify_table, plan_table
+        from pinvgcn.tables import ClassifyRequest, classify_table, plan_table
         from pinvgcn.tables import save_model as save
         from pinvgcn.tables.classify import check_sets, new_columns, steps
         from pinvgcn.tables.questions import row_questions, write_questions
@@ -168,7 +168,7 @@ def classify(
         else:
             total = steps(plan)
             done = iter(range(total + 1))
-            request = Request(class_weight and class_weight.value, seed, probabilities, sets)
+            request = ClassifyRequest(class_weight and class_weight.value, seed, probabilities, sets)
             result = classify_table(plan, request, progress=lambda line: tell(line, share=next(done) / total))
             if out is not None:
                 tell("Writing the table", share=1.0)

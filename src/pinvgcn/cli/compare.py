@@ -78,7 +78,7 @@ def compare(
     with loading():
         from pinvgcn.experiments.compare import job
 
-    request = job.Request(
+    request = job.CompareRequest(
         data=data,
         labels=labels,
         target=target,

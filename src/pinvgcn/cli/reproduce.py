@@ -50,10 +50,10 @@ def reproduce(
     from pinvgcn.wording import counted
 
     with loading():
-        from pinvgcn.experiments.reproduce.job import Request, parse_methods
+        from pinvgcn.experiments.reproduce.job import ReproduceRequest, parse_methods
         from pinvgcn.experiments.reproduce.job import reproduce as job
         from pinvgcn.experiments.reproduce.ledger import has_report, kept_runs
-    request = Request(
+    request = ReproduceRequest(
         experiment=experiment,
         runs=_read(runs, int),
         methods=() if methods is None else parse_methods(methods),

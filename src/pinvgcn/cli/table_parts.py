@@ -68,7 +68,7 @@ def classify_parts(
         with loading():
             from pinvgcn.features.shared_tiles import share_out
             from pinvgcn.report.table_page import write_report
-            from pinvgcn.tables import Request, classify_table, plan_table
+            from pinvgcn.tables import ClassifyRequest, classify_table, plan_table
             from pinvgcn.tables import save_model as save
             from pinvgcn.tables.classify import check_sets, new_columns, steps
             from pinvgcn.tables.parts import done_before, fingerprint, prepare
@@ -107,7 +107,7 @@ def classify_parts(
                     prepare(out, files, command, force=force, group=group)
                 total = steps(plan)
                 place = iter(range(total + 1))
-                request = Request(class_weight, seed, probabilities, sets)
+                request = ClassifyRequest(class_weight, seed, probabilities, sets)
                 result = classify_table(
                     plan, request, progress=lambda line: tell(line, share=next(place) / total)
                 )

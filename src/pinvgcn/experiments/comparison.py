@@ -11,12 +11,12 @@ import numpy as np
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
-from pinvgcn.experiments.task import Answer, Method, Prepared, Sink, Task
+from pinvgcn.experiments.task import Answer, Method, PreparedMethod, Sink, Task
 from pinvgcn.experiments.worker_process import one_line
 
 
 @dataclass(frozen=True)
-class Score:
+class RunScore:
     """How one method did on one split, over the unlabelled rows only."""
 
     method: str
@@ -96,12 +96,12 @@ class Comparison:
 
     task: Task
     methods: tuple[Method, ...]
-    scores: tuple[Score, ...]
+    scores: tuple[RunScore, ...]
     labels: np.ndarray  # (n,) the first split: the true class, or -1
     answers: dict[str, Answer]  # the first split, by method
     failures: dict[str, str] = field(default_factory=dict)  # methods without scores, and why
 
-    def of(self, method: str) -> list[Score]:
+    def of(self, method: str) -> list[RunScore]:
         """The scores of one method, in the order of the splits."""
         return [score for score in self.scores if score.method == method]
 
@@ -137,7 +137,7 @@ class Comparison:
         return sorted(lines, key=lambda line: -line.accuracy)
 
     def margin(self, method: str, measure: str = "accuracy") -> Margin | None:
-        """By how much a method is ahead of the best other one, by the mean of a property of ``Score``.
+        """By how much a method is ahead of the best other one, by the mean of a property of ``RunScore``.
 
         The differences are paired: both have had the same labels. None where there is no other.
         """
@@ -197,7 +197,7 @@ class Comparison:
         }
 
 
-def _mean_and_spread(measure: str, scores: Sequence[Score]) -> dict[str, float]:
+def _mean_and_spread(measure: str, scores: Sequence[RunScore]) -> dict[str, float]:
     values = [getattr(score, measure) for score in scores]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return {measure: float(np.mean(values)), f"{measure}_sd": spread}
@@ -208,7 +208,7 @@ def confusion_matrix(truth: np.ndarray, codes: np.ndarray, classes: int) -> np.n
     return np.bincount(truth * classes + codes, minlength=classes * classes).reshape(classes, classes)
 
 
-def all_seconds(prepared: Prepared, answer: Answer) -> dict[str, float]:
+def all_seconds(prepared: PreparedMethod, answer: Answer) -> dict[str, float]:
     """What this run on its own would have taken, by stage: the whole set-up, and the answer."""
     stages = dict.fromkeys((*prepared.seconds, *answer.seconds))
     return {stage: prepared.seconds.get(stage, 0.0) + answer.seconds.get(stage, 0.0) for stage in stages}
@@ -225,9 +225,9 @@ def compare(
     """Let each method answer ``splits`` random choices of labels, seeded from ``random_state`` on."""
     check_count("splits", splits)
     check_count("random_state", random_state, minimum=0)
-    scores: list[Score] = []
+    scores: list[RunScore] = []
     answers: dict[str, Answer] = {}
-    prepared: dict[str, Prepared] = {}
+    prepared: dict[str, PreparedMethod] = {}
     first_labels: np.ndarray | None = None
     for seed in range(random_state, random_state + splits):
         labels = task.labels(seed)
@@ -245,7 +245,7 @@ def compare(
             confusion = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
             notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
-            scores.append(Score(method.name, seed, confusion, seconds, notes))
+            scores.append(RunScore(method.name, seed, confusion, seconds, notes))
             if seed == random_state:
                 answers[method.name] = answer
     assert first_labels is not None

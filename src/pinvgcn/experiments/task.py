@@ -104,7 +104,7 @@ class Answer:
     facts: dict[str, Any] = field(default_factory=dict)  # plain numbers about the model, to be kept
 
 
-class Prepared(Protocol):
+class PreparedMethod(Protocol):
     """A method that has seen a task's rows, but no labels yet: what it has set up serves all its answers."""
 
     @property
@@ -130,7 +130,7 @@ class Method(Protocol):
     def description(self) -> str:
         """One sentence for a reader who has never heard of it."""
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Do what does not depend on labels: neighbour graphs, spectra, encodings."""
 
 

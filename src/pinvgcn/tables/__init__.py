@@ -11,16 +11,16 @@
 - ``report``: the page
 """
 
-from pinvgcn.tables.classify import Classified, Request, classify_table, save_model
+from pinvgcn.tables.classify import Classified, ClassifyRequest, classify_table, save_model
 from pinvgcn.tables.explain import ExplainedRow, explain_table_row
 from pinvgcn.tables.plan import TablePlan, plan_table
 from pinvgcn.tables.predict import Predicted, is_table_model, predict_table
 
 __all__ = [
     "Classified",
+    "ClassifyRequest",
     "ExplainedRow",
     "Predicted",
-    "Request",
     "TablePlan",
     "classify_table",
     "explain_table_row",

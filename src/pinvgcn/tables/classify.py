@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Request:
+class ClassifyRequest:
     """What is asked for beside the table itself."""
 
     class_weight: str | None = None
@@ -46,7 +46,7 @@ class Classified:
     """The model, what it says of each row, and how far that can be trusted."""
 
     plan: TablePlan
-    request: Request
+    request: ClassifyRequest
     model: PinvGCNClassifier
     answers: np.ndarray  # (n,) code of the predicted class of this rank's rows, -1 where there is none
     proba: np.ndarray  # (n, m), NaN where there is no prediction
@@ -143,11 +143,11 @@ def steps(plan: TablePlan) -> int:
 
 
 def classify_table(
-    plan: TablePlan, request: Request | None = None, *, progress: Tell = lambda line: None
+    plan: TablePlan, request: ClassifyRequest | None = None, *, progress: Tell = lambda line: None
 ) -> Classified:
     """Fit to all rows, predict all, and see how well labels that are held out are found."""
     started = time.perf_counter()
-    request = Request() if request is None else request
+    request = ClassifyRequest() if request is None else request
     check_sets(plan, request.sets)
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
     group, codes = plan.group, plan.codes[plan.known]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.experiments.task import Answer, Prepared, Ready, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 
 HELD = 200_000_000  # bytes
 
@@ -29,7 +29,7 @@ class Contestant:
     def description(self) -> str:
         return "For tests."
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         return Ready(task, self._answer, {"graph": 2.0})
 
     def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:

@@ -92,4 +92,4 @@ def test_a_peak_counts_from_when_it_is_made() -> None:
 def test_a_comparison_without_a_single_score_is_an_error(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "method_of", lambda name: Contestant("leaves"))
     with pytest.raises(TrainingError, match=r"No method came through. Leaves: killed: the process ended"):
-        job.run(job.Request("mushroom", seeds=(0,), methods=("pinvgcn",)), task)
+        job.run(job.CompareRequest("mushroom", seeds=(0,), methods=("pinvgcn",)), task)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.errors import MissingDependencyError
-from pinvgcn.experiments.task import Answer, Prepared, Ready, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Behaves:
     def description(self) -> str:
         return "For tests."
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         if self.name == "unprepared":
             raise ValueError("no\n graph")
         return Ready(task, self._answer, {"graph": 2.0})

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from pinvgcn.experiments.reproduce.paper import Reported, difference, paper, standard_errors
-from pinvgcn.experiments.reproduce.results import Summary
+from pinvgcn.experiments.reproduce.results import RunSummary
 
 
 def test_a_few_numbers_that_the_paper_prints() -> None:
@@ -75,7 +75,7 @@ def test_few_runs_need_more_standard_errors() -> None:
 
 
 def test_a_summary_against_what_was_reported() -> None:
-    summary = Summary(runs=4, accuracy=92.0, sd=2.0, seconds=1.0)
+    summary = RunSummary(runs=4, accuracy=92.0, sd=2.0, seconds=1.0)
     found = summary.against(Reported(90.0, 10.0))
     assert found is not None
     assert found.errors == pytest.approx(2 / math.sqrt(1 + 1))
@@ -84,6 +84,6 @@ def test_a_summary_against_what_was_reported() -> None:
 
 
 def test_the_standard_error_of_a_mean() -> None:
-    assert Summary(runs=4, accuracy=92.0, sd=3.0, seconds=1.0).standard_error == 1.5
-    assert Summary(runs=1, accuracy=92.0, sd=0.0, seconds=1.0).standard_error is None
-    assert Summary(runs=2, accuracy=92.0, sd=0.0, seconds=1.0).standard_error == 0
+    assert RunSummary(runs=4, accuracy=92.0, sd=3.0, seconds=1.0).standard_error == 1.5
+    assert RunSummary(runs=1, accuracy=92.0, sd=0.0, seconds=1.0).standard_error is None
+    assert RunSummary(runs=2, accuracy=92.0, sd=0.0, seconds=1.0).standard_error == 0

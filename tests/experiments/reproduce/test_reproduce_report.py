@@ -13,7 +13,7 @@ from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_experiments
 from pinvgcn.experiments.reproduce.document import Cell, Lines, Table, Text
 from pinvgcn.experiments.reproduce.hypergraphs import SPECS
-from pinvgcn.experiments.reproduce.job import Request, reproduce
+from pinvgcn.experiments.reproduce.job import ReproduceRequest, reproduce
 from pinvgcn.experiments.reproduce.ledger import Ledger, ledger_of
 from pinvgcn.experiments.reproduce.paper import Difference
 from pinvgcn.experiments.reproduce.rank import _times
@@ -144,7 +144,7 @@ def test_only_what_was_asked_for_has_a_part(tmp_path: Path) -> None:
             ledger.append("run", **about, seed=0, accuracy=0.9, seconds={"training": 1.0})
 
     def parts_after(word: str) -> list[str]:
-        reproduce(Request(word, runs=1), tmp_path)
+        reproduce(ReproduceRequest(word, runs=1), tmp_path)
         titles = [experiment.title for experiment in EXPERIMENTS.values()]
         heads = re.findall(r"^## (.*)$", (tmp_path / "report.md").read_text(), re.MULTILINE)
         return [head for head in heads if head in titles]

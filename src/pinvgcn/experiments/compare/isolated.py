@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments.comparison import Comparison, Score, all_seconds, confusion_matrix
+from pinvgcn.experiments.comparison import Comparison, RunScore, all_seconds, confusion_matrix
 from pinvgcn.experiments.task import Answer, Method, Sink, Task
 from pinvgcn.experiments.worker_process import OVER_BUDGET, Message, Peak, Worker, behave, failure, noted
 
@@ -51,11 +51,11 @@ def compare_isolated(
     the ``failures``: a mean over fewer seeds could not be compared.
     """
     labels = task.labels(seeds[0])
-    scores: list[Score] = []
+    scores: list[RunScore] = []
     answers: dict[str, Answer] = {}
     failures: dict[str, str] = {}
     for method in methods:
-        mine: list[Score] = []
+        mine: list[RunScore] = []
         try:
             for score, codes in _runs(Job(task, method, tuple(seeds)), budget, progress):
                 mine.append(score)
@@ -72,7 +72,7 @@ class _Failed(Exception):
     """Why a method has no scores."""
 
 
-def _runs(job: Job, budget: float, progress: Sink) -> Iterator[tuple[Score, np.ndarray]]:
+def _runs(job: Job, budget: float, progress: Sink) -> Iterator[tuple[RunScore, np.ndarray]]:
     """The scores and codes of one method, as they come."""
     count = len(job.seeds)
     ends: float | None = None  # the clock begins when the process has got its data
@@ -139,5 +139,5 @@ def _scored(
     task = job.task
     asked = task.asked(labels)
     counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
-    score = Score(job.method.name, seed, counts, seconds, tuple(dict.fromkeys(notes)), peak.bytes())
+    score = RunScore(job.method.name, seed, counts, seconds, tuple(dict.fromkeys(notes)), peak.bytes())
     return {"score": score, "codes": answer.codes}

@@ -19,7 +19,7 @@ from pinvgcn.experiments.task import Method, Sink, Task
 
 __all__ = [
     "FILES",
-    "Request",
+    "CompareRequest",
     "count",
     "margin_lines",
     "parse_list",
@@ -34,7 +34,7 @@ ALL = (OURS, *RIVALS, *OF_TABLES)
 
 
 @dataclass(frozen=True)
-class Request:
+class CompareRequest:
     """What was asked for."""
 
     data: str
@@ -86,7 +86,7 @@ def method_of(name: str) -> Method:
     return PinvMethod() if name == OURS else BASELINES[name]
 
 
-def methods_for(request: Request, task: Task) -> list[Method]:
+def methods_for(request: CompareRequest, task: Task) -> list[Method]:
     """The methods that were asked for; of all, those that are for such data."""
     names = request.methods
     if task.kind != "table" and names == ALL:
@@ -94,7 +94,7 @@ def methods_for(request: Request, task: Task) -> list[Method]:
     return [method_of(name) for name in names]
 
 
-def task_for(request: Request) -> Task:
+def task_for(request: CompareRequest) -> Task:
     """Read the data, and see that every class has labels to show and one more to score."""
     check_positive("--budget", request.budget)
     task = load_task(
@@ -124,12 +124,12 @@ def task_for(request: Request) -> Task:
     return task
 
 
-def count(request: Request, task: Task) -> int:
+def count(request: CompareRequest, task: Task) -> int:
     """How many lines of progress ``run`` reports."""
     return len(methods_for(request, task)) * len(request.seeds)
 
 
-def plan_of(request: Request, task: Task, folder: Path) -> dict[str, Any]:
+def plan_of(request: CompareRequest, task: Task, folder: Path) -> dict[str, Any]:
     """What ``run`` would do."""
     assert task.per_class is not None
     methods = methods_for(request, task)
@@ -144,7 +144,7 @@ def plan_of(request: Request, task: Task, folder: Path) -> dict[str, Any]:
     }
 
 
-def run(request: Request, task: Task, *, progress: Sink = lambda line: None) -> Contest:
+def run(request: CompareRequest, task: Task, *, progress: Sink = lambda line: None) -> Contest:
     """Let every method answer."""
     start = time.perf_counter()
     methods = methods_for(request, task)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.task import Task
@@ -72,11 +73,11 @@ def method_inputs(task: Task) -> MethodInputs:
     )
 
 
-def class_probabilities(model: Any, rows: Any) -> np.ndarray:
+def class_probabilities(classifier: ClassifierMixin, rows: Any) -> np.ndarray:
     """The probabilities of a fitted classifier (n, m); 0 and 1 from one that has none."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(rows))
-    return (np.asarray(model.predict(rows))[:, None] == model.classes_).astype(float)
+    if hasattr(classifier, "predict_proba"):
+        return np.asarray(classifier.predict_proba(rows))
+    return (np.asarray(classifier.predict(rows))[:, None] == classifier.classes_).astype(float)
 
 
 def encoded(frame: pd.DataFrame, *, dense: bool = False) -> Any:

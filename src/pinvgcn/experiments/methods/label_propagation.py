@@ -14,7 +14,7 @@ from scipy.sparse.linalg import splu
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import TrainingError
 from pinvgcn.experiments.methods.inputs import MethodInputs, adjacency, method_inputs, required
-from pinvgcn.experiments.task import Answer, Prepared, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Task
 from pinvgcn.graphs import nearest_points, undirected
 
 SPREADING_ROUNDS = 1000  # at most: it converges in some tens
@@ -34,7 +34,7 @@ class LabelSpreading:
     title: str = "Label spreading, 10-NN"
     description: str = "Lets labels seep to the 10 nearest rows, again and again (all pairs would not fit)."
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Make the graph."""
         inputs = method_inputs(task)
         start = time.perf_counter()
@@ -96,7 +96,7 @@ class PoissonLearning:
     title: str = "Poisson learning, 10-NN"
     description: str = "Treats labels as sources and sinks of a flow between the 10 nearest rows."
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Make the graph and, for points, factorise its Laplacian."""
         start = time.perf_counter()
         in_space = task.kind == "points"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
-from pinvgcn.experiments.task import Answer, Prepared, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Task
 from pinvgcn.graphs import Mediators
 from pinvgcn.nn.baselines import (
     ARMA,
@@ -48,7 +48,7 @@ class Trained:
     epochs: int = EPOCHS
     learning_rate: float = LEARNING_RATE
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Make the graph and the first layer's products."""
         self.network(1, len(task.class_names))  # fails at once where its layers are not installed
         start = time.perf_counter()

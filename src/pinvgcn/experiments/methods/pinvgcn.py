@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pinvgcn.experiments.task import Answer, Kind, Prepared, Task
+from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Task
 from pinvgcn.report.learned import mean_weights
 
 GRAPHS: dict[Kind, str] = {"points": "gaussian", "table": "categorical"}
@@ -35,7 +35,7 @@ class PinvMethod:
     description: str = "Joins all rows into one graph and lets the few labels travel along it."
     paper: bool = False
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Make the graph, its spectrum and the first layer's products."""
         from pinvgcn.estimator import PinvGCNClassifier
         from pinvgcn.repeated_fits import SharedRows

@@ -26,7 +26,7 @@ from pinvgcn.experiments.methods.inputs import (
     method_inputs,
     number_columns,
 )
-from pinvgcn.experiments.task import Answer, Method, Prepared, Ready, Task
+from pinvgcn.experiments.task import Answer, Method, PreparedMethod, Ready, Task
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Majority:
     title: str = "Majority class"
     description: str = "Always answers the largest class, which it is told; the floor for everything else."
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Nothing to set up."""
         return Ready(task, self._answer)
 
@@ -63,7 +63,7 @@ class Supervised:
     trees: bool = False  # whether only thresholds of features count
     dense: bool = False  # whether it takes no sparse rows
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Look at the rows, and encode those of a table."""
         inputs = method_inputs(task)
         if task.kind != "table":
@@ -207,7 +207,7 @@ class SelfTraining:
     title: str = "Self-training"
     description: str = "Logistic regression that takes its own confident answers as further labels."
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Look at the rows, and encode those of a table."""
         from sklearn.preprocessing import StandardScaler
 
@@ -252,7 +252,7 @@ class CatBoost:
     description: str = "Grows decision trees on categories as they are, each of which corrects those before."
     libraries: ClassVar[tuple[str, ...]] = ("catboost",)  # not counted as memory of the method
 
-    def prepare(self, task: Task) -> Prepared:
+    def prepare(self, task: Task) -> PreparedMethod:
         """Categories as text, numbers as they are, missing or not."""
         if task.kind != "table":
             raise ParameterError(

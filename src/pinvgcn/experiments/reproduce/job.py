@@ -22,7 +22,7 @@ LAST_SEED = 2**32 - 1  # that the generators of random numbers take
 
 
 @dataclass(frozen=True)
-class Request:
+class ReproduceRequest:
     """What was typed."""
 
     experiment: str = ALL
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def reproduce(
-    request: Request,
+    request: ReproduceRequest,
     folder: str | Path,
     *,
     show: Show = lambda event: None,
@@ -86,7 +86,9 @@ def reproduce(
         return _reproduce(request, ledger, show, planned)
 
 
-def _reproduce(request: Request, ledger: Ledger, show: Show, planned: Callable[[int], None]) -> Outcome:
+def _reproduce(
+    request: ReproduceRequest, ledger: Ledger, show: Show, planned: Callable[[int], None]
+) -> Outcome:
     experiments = chosen_experiments(request.experiment)
     entries = chosen_entries(experiments, request.methods or None)
     with Runner(ledger, budget=request.budget, retry=request.retry, show=show) as runner:

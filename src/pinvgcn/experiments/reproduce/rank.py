@@ -8,7 +8,7 @@ from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Table, T
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, eigenvectors
-from pinvgcn.experiments.reproduce.results import Results, Summary
+from pinvgcn.experiments.reproduce.results import Results, RunSummary
 from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
@@ -163,7 +163,7 @@ def _ticks(shown: list[tuple[str, Setting]]) -> list[int]:
     return [tick for tick in TICKS if tick < last + STEP]
 
 
-def _marked(results: Results, data: str, setting: Setting, there: list[tuple[int, Summary]]) -> list[bool]:
+def _marked(results: Results, data: str, setting: Setting, there: list[tuple[int, RunSummary]]) -> list[bool]:
     return [results.short_of(entry(data, rank, setting), rank) for rank, _ in there]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pinvgcn.experiments.reproduce.document import Cell
 from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.paper import Difference, Reported
-from pinvgcn.experiments.reproduce.results import Results, Summary
+from pinvgcn.experiments.reproduce.results import Results, RunSummary
 from pinvgcn.experiments.reproduce.task_specs import TITLES, TaskSpec
 from pinvgcn.experiments.task import Method
 
@@ -36,14 +36,14 @@ def compared(results: Results, entry: Entry | None, reported: Reported | None) -
     ]
 
 
-def _time(summary: Summary | None, reported: Reported | None) -> Cell:
+def _time(summary: RunSummary | None, reported: Reported | None) -> Cell:
     below = "" if reported is None or reported.seconds is None else seconds(reported.seconds)
     if summary is None:
         return Cell(NONE, below)
     return Cell(("" if summary.timed else "≤ ") + seconds(summary.seconds), below)
 
 
-def _accuracy(summary: Summary | None, reported: Reported | None, why: str) -> Cell:
+def _accuracy(summary: RunSummary | None, reported: Reported | None, why: str) -> Cell:
     below = ""
     if reported is not None:
         below = reported.remark if reported.accuracy is None else spread(reported.accuracy, reported.sd)
@@ -52,7 +52,7 @@ def _accuracy(summary: Summary | None, reported: Reported | None, why: str) -> C
     return Cell(spread(summary.accuracy, summary.sd if summary.runs > 1 else None), below)
 
 
-def _difference(summary: Summary | None, reported: Reported | None, used: str) -> Cell:
+def _difference(summary: RunSummary | None, reported: Reported | None, used: str) -> Cell:
     """In standard errors, and of how many runs."""
     if summary is None:
         return Cell("")
@@ -60,7 +60,7 @@ def _difference(summary: Summary | None, reported: Reported | None, used: str) -
     return Cell(signed(difference), runs(summary) + used, strong=noteworthy(difference))
 
 
-def runs(summary: Summary) -> str:
+def runs(summary: RunSummary) -> str:
     """1 run, 2 runs"""
     return f"{summary.runs} run{'s' if summary.runs > 1 else ''}"
 

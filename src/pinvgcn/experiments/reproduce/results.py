@@ -15,7 +15,7 @@ from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """A method's runs on a task: accuracies in percent, the seconds of a run on its own."""
 
     runs: int
@@ -54,7 +54,7 @@ class Results:
     ledger: Ledger
     missing: dict[str, str] | None = None  # data that were not here
 
-    def summary(self, entry: Entry) -> Summary | None:
+    def summary(self, entry: Entry) -> RunSummary | None:
         """None where no run has finished."""
         runs = list(self.ledger.runs(*entry.key).values())
         if not runs:
@@ -62,7 +62,7 @@ class Results:
         accuracies = [100 * run["accuracy"] for run in runs]
         setup, setup_timed = typical_seconds(self.ledger.of("setup", *entry.key))
         own, own_timed = typical_seconds(runs)
-        return Summary(
+        return RunSummary(
             runs=len(runs),
             accuracy=float(np.mean(accuracies)),
             sd=float(np.std(accuracies, ddof=1)) if len(runs) > 1 else 0.0,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import DatasetError
-from pinvgcn.experiments.comparison import Score, confusion_matrix
+from pinvgcn.experiments.comparison import RunScore, confusion_matrix
 from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 from pinvgcn.experiments.task import Task
@@ -130,7 +130,7 @@ def _answers(job: Runs, task: Task) -> Iterator[Message]:
             answer = prepared.answer(labels, seed)
         cpu = round(time.process_time() - before, 4)
         counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
-        score = Score(job.entry.method.name, seed, counts, answer.seconds)
+        score = RunScore(job.entry.method.name, seed, counts, answer.seconds)
         yield (
             "run",
             {
