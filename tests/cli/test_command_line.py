@@ -57,7 +57,8 @@ def test_help_lists_the_commands(arguments: list[str], quiet: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "segment", "classify", "predict", "label", "compare", "reproduce", "datasets"]
+    "command",
+    ["demo", "segment", "classify", "predict", "label", "compare", "reproduce", "datasets", "doctor"],
 )
 def test_each_command_has_help(command: str, quiet: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0

@@ -13,6 +13,7 @@ from pinvgcn.cli.classify import classify
 from pinvgcn.cli.compare import compare
 from pinvgcn.cli.datasets import datasets
 from pinvgcn.cli.demo import demo
+from pinvgcn.cli.doctor import doctor
 from pinvgcn.cli.explain import EXAMPLES as EXPLAIN
 from pinvgcn.cli.explain import explain
 from pinvgcn.cli.failure import run
@@ -65,6 +66,7 @@ app.command()(label)
 app.command()(compare)
 app.command()(reproduce)
 app.command()(datasets)
+app.command()(doctor)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,57 @@
+"""``pinvgcn doctor``: everything works where the tests run; what is broken is named, with exit code 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pinvgcn.cli import doctor, main
+
+
+@pytest.fixture
+def findings(capsys, monkeypatch):
+    """Of the checks with these names alone: the exit code, and whether each works with its text."""
+
+    def run(*names):
+        monkeypatch.setattr(doctor, "CHECKS", {name: doctor.CHECKS[name] for name in names})
+        code = main(["doctor", "--json"])
+        return code, {
+            line["what"]: (line["works"], line["found"]) for line in json.loads(capsys.readouterr().out)
+        }
+
+    return run
+
+
+def test_everything_works_here(capsys):
+    pytest.importorskip("viser")
+    assert main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(doctor.CHECKS)
+    assert all(line.startswith("works ") for line in lines)
+
+
+def test_a_folder_that_is_not_there(findings, monkeypatch, tmp_path):
+    monkeypatch.setenv("PINVGCN_DATA", str(tmp_path / "gone"))
+    code, found = findings("version", "data")
+    assert code == 2
+    assert found["version"][0]
+    works, text = found["data"]
+    assert not works
+    assert "PINVGCN_DATA must name a folder" in text
+
+
+def test_a_dependency_that_is_not_there(findings, monkeypatch):
+    monkeypatch.setattr(
+        doctor, "requires", lambda name: ["numpy>=1", "no-such-thing>=2", "other; extra == 'x'"]
+    )
+    code, found = findings("libraries")
+    assert (code, found["libraries"]) == (
+        2,
+        (False, "not installed: no-such-thing. Run: pip install no-such-thing"),
+    )
+
+
+def test_what_a_check_raises_is_a_finding(findings, monkeypatch):
+    monkeypatch.setitem(doctor.CHECKS, "memory", lambda: 1 / 0)
+    assert findings("memory", "threads")[1]["memory"] == (False, "ZeroDivisionError: division by zero")
