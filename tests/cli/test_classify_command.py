@@ -233,7 +233,7 @@ def test_a_dry_run_writes_nothing(small: Path, capfd: pytest.CaptureFixture[str]
     assert "30 rows (CSV), 20 with a class in 'Kind', 10 to predict" in out
     assert re.search(r"size\s+category\s+7 values", out)
     assert "a 10, b 10" in out
-    assert re.search(r"about \d+\.\d GiB and \d+ s", out)
+    assert re.search(r"about \d+\.\d GiB of memory and \d+ s", out)
     assert err == ""
     assert [path.name for path in small.iterdir()] == ["t.csv"]
     assert main(["classify", "t.csv", "--target", "Kind", "--dry-run", "--json"]) == 0

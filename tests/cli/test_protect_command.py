@@ -155,5 +155,5 @@ def test_a_list_is_copied_into_a_folder(town, tmp_path, capfd):
         "--save-model", town / "town.vpc", "--force",
     )  # fmt: skip
     assert code == 2
-    assert "must not be written over" in err
+    assert "must not write over" in err
     assert (town / "town.vpc").read_bytes() == before

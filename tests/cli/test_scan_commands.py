@@ -153,15 +153,15 @@ def test_a_dry_run_says_what_would_be_done(scan, command, tmp_path, capfd):
         (["{scan}", "--labels", "classification", "-o", "{out}", "--sets", "95"], "coverage must be"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--sets", "0.9", "--field", "set"], "field"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--priors", "mine"], "--priors"),
-        (["{scan}", "--labels", "classification", "-o", "{folder}"], "is there already|folder"),
-        (["{scan}", "--labels", "classification", "-o", "{folder}/a/b.las"], "there is no folder"),
+        (["{scan}", "--labels", "classification", "-o", "{folder}"], "is already there|folder"),
+        (["{scan}", "--labels", "classification", "-o", "{folder}/a/b.las"], "folder must exist"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--fit-points", "5"], "--fit-points"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--features", "tint"], "no field 'tint'"),
         (
             ["{scan}", "--labels", "classification", "-o", "{out}", "--unlabelled", "1,2,3,4,5"],
             "two classes or more. Got 15 of 6 alone",
         ),
-        (["{scan}", "--labels", "classification", "-o", "{out}", "--report", "{scan}"], "be written over"),
+        (["{scan}", "--labels", "classification", "-o", "{out}", "--report", "{scan}"], "not write over"),
         (["{scan}", "--labels", "classification", "-o", "{out}", "--save-model", "{folder}/a/b"], "folder"),
     ],
 )  # fmt: skip

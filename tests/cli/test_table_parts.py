@@ -11,7 +11,6 @@ import pytest
 import pinvgcn.fitting.settings
 import pinvgcn.tables.heldout
 from pinvgcn.cli import main
-from pinvgcn.tables import parts
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -96,10 +95,10 @@ def test_prediction_of_parts(folder, capsys):
     ("words", "message"),
     [
         (["parts", "-o", "out", "--report", "nowhere/page.html"], "folder must exist"),
-        (["parts/*.parquet", "-o", "out"], "There is no table that parts/*.parquet stands for"),
+        (["parts/*.parquet", "-o", "out"], "There is no file that parts/*.parquet stands for"),
         (["parts", "-o", "out.csv"], "go into a folder. Got 'out.csv'"),
         (["parts", "-o", "parts"], "must not replace the parts"),
-        (["parts", "whole.csv", "parts/p0.csv", "-o", "out"], "Parts must have different names"),
+        (["parts", "whole.csv", "parts/p0.csv", "-o", "out"], "Files must have different names"),
         (["parts", "nowhere.csv", "-o", "out"], "There is no file nowhere.csv"),
     ],
 )
@@ -182,15 +181,6 @@ def test_many_labels_are_thinned_out_for_the_estimate(folder, monkeypatch, capsy
     note = next(note for note in told[0]["notes"] if "was estimated with" in note)
     assert note.endswith("of the 16 labels")
     assert int(note.split()[8]) < 16
-
-
-def test_what_the_answers_depend_on(folder, monkeypatch):
-    files = [folder / "whole.csv"]
-    one = parts.fingerprint({"a": 1}, files)
-    assert parts.fingerprint({"a": 1}, [folder / "parts" / ".." / "whole.csv"]) == one
-    assert parts.fingerprint({"a": 2}, files) != one
-    monkeypatch.setattr(parts, "__version__", "99")
-    assert parts.fingerprint({"a": 1}, files) != one
 
 
 def test_a_part_that_is_damaged(folder, capsys):

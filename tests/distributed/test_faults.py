@@ -129,7 +129,7 @@ def test_what_is_done_is_not_done_again(tmp_path, capsys):
 
     arguments = ["segment", str(paths[0]), "--labels", "classification", "-o", str(out)]
     assert main(arguments) == 2
-    assert "is there already. Choose another place, or add --force." in capsys.readouterr().err
+    assert "is already there. Choose another name" in capsys.readouterr().err
 
 
 def test_another_command_starts_over(tmp_path):

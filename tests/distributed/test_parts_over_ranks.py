@@ -23,7 +23,8 @@ from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.io import open_table
-from pinvgcn.io.table_parts import TableParts, part_files
+from pinvgcn.io.table_parts import ENDINGS, TableParts
+from pinvgcn.jobs import input_files
 from pinvgcn.tables import plan_table
 
 N = 240
@@ -67,7 +68,7 @@ def facts(plan):
 
 def planned(process_group, folder, share):
     group = Group.of(process_group)
-    files = part_files([folder], group=group)
+    files = input_files([folder], endings=ENDINGS, group=group)
     mine = range(len(files))[shares(len(files), group.size, share)[group.rank]]
     plan = plan_table(TableParts(str(folder), files, mine, group=group), "kind", group=group)
     return facts(plan), plan.codes, plan.frame.astype(object).where(plan.frame.notna(), None), plan.lengths
@@ -139,7 +140,7 @@ def test_counts_of_parts_are_those_of_the_whole():
 
 def opened(process_group, folder):
     group = Group.of(process_group)
-    files = part_files([folder], group=group)
+    files = input_files([folder], endings=ENDINGS, group=group)
     try:
         TableParts("parts", files, [group.rank], group=group)
     except PinvGCNError as error:

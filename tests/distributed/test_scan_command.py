@@ -271,7 +271,7 @@ class TestRefusals:
         self.refused(streets, tmp_path, ParameterError, "must have different names", paths)
 
     def test_scans_are_not_written_over(self, streets):
-        with pytest.raises(ParameterError, match="must not be written over"):
+        with pytest.raises(ParameterError, match="must not write over"):
             segment_many(request(streets, streets, force=True), [streets / "*.la?"])
 
     def test_nothing_matches(self, streets, tmp_path, capsys):

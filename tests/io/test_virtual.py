@@ -9,9 +9,8 @@ import pytest
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io import open_scan
-from pinvgcn.io.patterns import stands_for_several
 from pinvgcn.io.virtual import listed
-from pinvgcn.scans.files import expanded
+from pinvgcn.jobs.input_files import input_files, stands_for_several
 
 
 def item(href: object, **assets: object) -> dict:
@@ -49,10 +48,11 @@ def test_scans_in_the_order_of_the_list(tiles):
         item((tiles / "my tile.laz").as_uri()),
     )
     assert [scan.name for scan in listed(path)] == ["b.las", "a.las", "my tile.laz"]
-    assert stands_for_several(path)
+    assert stands_for_several([path])
     # a list among others stands at the place of its own name
-    assert [scan.name for scan in expanded([tiles / "a.las", path])][:2] == ["a.las", "b.las"]
-    assert [scan.name for scan in expanded([tiles / "*.vpc"])] == ["b.las", "a.las", "my tile.laz"]
+    (tiles / "a b.las").touch()
+    assert [scan.name for scan in input_files([tiles / "a b.las", path])][:2] == ["a b.las", "b.las"]
+    assert [scan.name for scan in input_files([tiles / "*.vpc"])] == ["b.las", "a.las", "my tile.laz"]
 
 
 @pytest.mark.parametrize("href", ["my%20tile.laz", "my tile.laz", "file:my%20tile.laz", "../{}/my tile.laz"])

@@ -30,7 +30,7 @@ def test_files_must_differ(tmp_path) -> None:
     scan = tmp_path / "a.xyz"
     scan.write_text("x y z label\n" + "\n".join(f"{i} 0 0 {i % 2}" for i in range(20)))
     out = tmp_path / "out.xyz"
-    for other, message in ((out, "must be different files"), (scan, "must not be written over")):
+    for other, message in ((out, "must be different files"), (scan, "must not write over")):
         request = SegmentRequest(scan, "label", out, save_model=other, force=True)
         with pytest.raises(ParameterError, match=message):
             segment(request)

@@ -336,7 +336,7 @@ def test_several_scans_and_an_interrupt(street, tmp_path):
     with stop:
         segment_many(request, paths, tell=interrupted)
     request.questions.write_text("half")
-    with pytest.raises(PinvGCNError, match=r"q\.csv is there already"):
+    with pytest.raises(PinvGCNError, match=r"q\.csv is already there"):
         segment_many(replace(request, settings={**QUICK, "epochs": 24}), paths)
     result = segment_many(request, paths)
     assert sorted(os.listdir(tmp_path / "out")) == ["other.las", "q.csv", "street.las"]
@@ -356,15 +356,15 @@ def test_several_scans_and_an_interrupt(street, tmp_path):
 BAD = {
     "another output": (["--questions", "{out}", "-o", "{out}"], "-o and --questions must be different files"),
     "the model": (["--questions", "{model}", "--save-model", "{model}"], "must be different files"),
-    "the scan": (["--questions", "{scan}", "--force"], "must not be written over"),
+    "the scan": (["--questions", "{scan}", "--force"], "must not write over"),
     "the labels": (
         ["--questions", "{labels}", "--labels", "{labels}", "--force"],
         "--questions must not write over a file that is read",
     ),
-    "no folder": (["--questions", "{folder}/a/q.csv"], "there is no folder"),
-    "a folder": (["--questions", "{folder}/sub.csv"], "which is a folder"),
+    "no folder": (["--questions", "{folder}/a/q.csv"], "folder must exist"),
+    "a folder": (["--questions", "{folder}/sub.csv"], "must be a file. Got the folder"),
     "no CSV": (["--questions", "{folder}/q.txt"], "must end in .csv"),
-    "there already": (["--questions", "{old}"], "is there already"),
+    "there already": (["--questions", "{old}"], "is already there"),
     "read-only": (["--questions", "{locked}/q.csv"], "cannot be written"),
 }
 

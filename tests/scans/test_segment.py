@@ -255,7 +255,7 @@ class TestRefusals:
 
     def test_what_is_there_stays(self, street, tmp_path):
         (tmp_path / "out.las").write_text("mine")
-        with pytest.raises(ParameterError, match="is there already"):
+        with pytest.raises(ParameterError, match="is already there"):
             run(street, tmp_path / "out.las")
         assert (tmp_path / "out.las").read_text() == "mine"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
@@ -11,8 +11,9 @@ from rich.progress import TimeRemainingColumn as Remaining
 from rich.text import Text
 
 from pinvgcn.cli.console import err
+from pinvgcn.jobs import Progress as Tell
+from pinvgcn.jobs import silent
 
-Tell = Callable[[str, int, int], None]
 # stages over points
 COUNTED = ("Reading", "Sorting", "Local shapes", "A first look", "Classifying", "Averaging", "Writing")
 PATIENCE = 1.0  # seconds before a stage is worth a line
@@ -32,7 +33,7 @@ def stages(*, quiet: bool = False) -> Iterator[Tell]:
     """A function that hears of each stage: its name, how many points are done, of how many."""
     console = err()
     if quiet:
-        yield lambda stage, done, total: None
+        yield silent
         return
     if not console.is_terminal:
         yield _lines()
@@ -48,7 +49,7 @@ def stages(*, quiet: bool = False) -> Iterator[Tell]:
     with Progress(*columns, console=console, transient=True) as progress:
         tasks: dict[str, int] = {}
 
-        def tell(stage: str, done: int, total: int) -> None:
+        def tell(stage: str, done: int = 0, total: int = 0) -> None:
             if stage not in tasks:
                 for other in tasks.values():
                     progress.update(other, visible=False)  # type: ignore[arg-type]
@@ -64,7 +65,7 @@ def _lines() -> Tell:
     started: dict[str, float] = {}
     shown: dict[str, tuple[float, int]] = {}
 
-    def tell(stage: str, done: int, total: int) -> None:
+    def tell(stage: str, done: int = 0, total: int = 0) -> None:
         now = time.perf_counter()
         began = started.setdefault(stage, now)
         last, tenth = shown.get(stage, (began, 0))

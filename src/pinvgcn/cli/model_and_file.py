@@ -15,20 +15,11 @@ ORDER = {"predict": "MODEL INPUT", "explain": "MODEL TABLE"}  # of the arguments
 
 
 def first_of(paths: Sequence[Path]) -> Path:
-    """One of the files that names, patterns and folders stand for, by which the others are judged."""
-    from pinvgcn.io.patterns import is_pattern, matching
-    from pinvgcn.io.table_parts import files_in
-    from pinvgcn.io.virtual import is_virtual, listed
+    """One of the files that arguments stand for, by which the others are judged."""
+    from pinvgcn.io.table_parts import ENDINGS
+    from pinvgcn.jobs import input_files
 
-    path = paths[0]
-    if path.is_dir():
-        return next(iter(files_in(path)), path)
-    if is_pattern(path):
-        found = matching(path)
-        if not found:
-            raise ParameterError(f"There is no file that {path} stands for.")
-        path = found[0]
-    return listed(path)[0] if is_virtual(path) else path
+    return input_files(paths, endings=ENDINGS)[0]
 
 
 def check_pair(model: Path, file: Path, command: str = "predict") -> PinvGCNClassifier | None:

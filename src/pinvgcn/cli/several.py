@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def several(paths: Sequence[Path]) -> bool:
     """Whether a command is about several scans, or has several processes."""
-    from pinvgcn.io.patterns import stands_for_several
+    from pinvgcn.jobs.input_files import stands_for_several
 
-    return len(paths) > 1 or stands_for_several(paths[0]) or launched()
+    return stands_for_several(paths) or launched()
 
 
 def segment_several(

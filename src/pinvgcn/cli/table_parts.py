@@ -23,9 +23,9 @@ KEPT = "parts that are written stay; the same command goes on with the others"
 
 def as_parts(paths: Sequence[Path]) -> bool:
     """Whether a command is about a table in parts, or has several processes."""
-    from pinvgcn.io.table_parts import in_parts
+    from pinvgcn.jobs.input_files import stands_for_several
 
-    return launched() or in_parts(paths)
+    return launched() or stands_for_several(paths)
 
 
 def classify_parts(
@@ -52,7 +52,8 @@ def classify_parts(
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.working import working
     from pinvgcn.errors import ParameterError
-    from pinvgcn.io.table_parts import TableParts, part_files
+    from pinvgcn.io.table_parts import ENDINGS, TableParts
+    from pinvgcn.jobs import input_files
 
     started = time.perf_counter()
     besides = {"--save-model": save_model, "--report": report, "--questions": questions}
@@ -62,16 +63,17 @@ def classify_parts(
         _check_folder(out)
         if report is not None and not group.alone:
             raise ParameterError("--report shows all rows, which no rank has. Start it without torchrun.")
-        files = part_files(paths, out=out, group=group)
+        files = input_files(paths, out=out, endings=ENDINGS, group=group)
         if group.rank == 0:
             check_besides(besides, files, force=force)
         with loading():
             from pinvgcn.features.shared_tiles import share_out
+            from pinvgcn.jobs import fingerprint
             from pinvgcn.report.table_page import write_report
             from pinvgcn.tables import ClassifyRequest, classify_table, plan_table
             from pinvgcn.tables import save_model as save
             from pinvgcn.tables.classify import check_sets, new_columns, steps
-            from pinvgcn.tables.parts import done_before, fingerprint, prepare
+            from pinvgcn.tables.parts import done_before, prepare
             from pinvgcn.tables.questions import row_questions, write_questions
         mine = share_out([path.stat().st_size for path in files], group.size)[group.rank]
         with working(show=not silent) as tell:
@@ -145,15 +147,16 @@ def predict_parts(
     from pinvgcn.distributed.group import together
     from pinvgcn.features.shared_tiles import share_out
     from pinvgcn.io import open_table
-    from pinvgcn.io.table_parts import part_files
+    from pinvgcn.io.table_parts import ENDINGS
+    from pinvgcn.jobs import fingerprint, input_files
     from pinvgcn.tables import predict_table
-    from pinvgcn.tables.parts import done_before, fingerprint, prepare
+    from pinvgcn.tables.parts import done_before, prepare
     from pinvgcn.tables.predict import check_table, merged
 
     started, out = time.perf_counter(), asked.out
     wanted: dict[str, Any] = {"probabilities": asked.probabilities, "sets": asked.sets}
     _check_folder(out)
-    files = part_files(paths, out=out, group=group)
+    files = input_files(paths, out=out, endings=ENDINGS, group=group)
     command = fingerprint({"predict": wanted}, [asked.model])
     done = done_before(out, files, command, force=asked.force, group=group)
     left = [path for path in files if path.name not in done]
@@ -201,7 +204,8 @@ def _say_cost(
 ) -> None:
     """What a prediction of these parts of this rank, and of those of others, would take."""
     from pinvgcn.cli.console import out as stdout
-    from pinvgcn.tables.cost import Cost, cost_of_prediction
+    from pinvgcn.jobs import Cost
+    from pinvgcn.tables.cost import cost_of_prediction
 
     assert fitted.about_ is not None
     needed = sum(plan["kind"] != "left out" for plan in fitted.about_["recipe"]["plans"])

@@ -4,66 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 
-from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.errors import ColumnError, ParameterError, TableFileError
-from pinvgcn.io.patterns import by_name, is_pattern, matching
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.errors import ColumnError, ParameterError
 from pinvgcn.io.tables import ROWS, TableSource, TableWriter, open_table
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")
-
-
-def in_parts(paths: Sequence[Path]) -> bool:
-    """Whether these names stand for a table in parts: several files, a pattern or a folder."""
-    return len(paths) > 1 or paths[0].is_dir() or is_pattern(paths[0])
-
-
-def part_files(paths: Sequence[Path], *, out: Path | None = None, group: Group = ALONE) -> list[Path]:
-    """The files that names, patterns and folders stand for, by their names; as the first rank sees them.
-
-    What is in ``out`` are copies, which ``parts/**/*.csv`` finds, too, when a command is started again.
-    """
-    with together(group):
-        mine = [str(path) for path in _files(paths, out)] if group.rank == 0 else None
-    return [Path(name) for name in group.values(mine)[0]]
-
-
-def files_in(folder: Path) -> list[Path]:
-    """Those that are tables by their names."""
-    return sorted((path for path in folder.iterdir() if path.name.lower().endswith(ENDINGS)), key=by_name)
-
-
-def _files(paths: Sequence[Path], out: Path | None) -> list[Path]:
-    found: list[Path] = []
-    for path in paths:
-        files = [path]
-        if path.is_dir() or is_pattern(path):
-            files = files_in(path) if path.is_dir() else matching(path)
-            # where all are in it, it is refused, with its own words
-            files = [file for file in files if out is None or not _is_in(file, out)] or files
-        # what another run is writing, or has left, is no part
-        files = [file for file in files if not file.name.startswith(".")]
-        if not files:
-            raise TableFileError(f"There is no table that {path} stands for.")
-        absent = next((file for file in files if not file.exists()), None)
-        if absent is not None:
-            open_table(absent)  # says what may have been meant
-        found += files
-    found.sort(key=by_name)
-    for one, other in pairwise(found):
-        if one.name == other.name:
-            raise ParameterError(
-                f"Parts must have different names, which their copies get, too. Got {one} and {other}."
-            )
-    return found
-
-
-def _is_in(file: Path, folder: Path) -> bool:
-    return file.resolve().is_relative_to(folder.resolve())
 
 
 class TableParts(TableSource):

@@ -12,16 +12,15 @@ import numpy as np
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io.asprs import class_name
 from pinvgcn.io.unfinished import unfinished
+from pinvgcn.jobs import Progress, silent
 from pinvgcn.report import figures, prose
 from pinvgcn.report.environment import environment
 from pinvgcn.report.held_out import FOLDS, HeldOut, held_out, simple_methods
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import cell, definitions, document, figure, section, table
 from pinvgcn.scans import Result
-from pinvgcn.scans.jobs import silent
 from pinvgcn.scans.labels import name_of
 from pinvgcn.scans.questions import Question
-from pinvgcn.scans.survey import Tell
 
 HEADER = """<header>
 <p class="eyebrow">pinvgcn {version} · segmented scan</p>
@@ -52,7 +51,7 @@ unknown. Label a few more points of each class.</p>"""
 
 
 def write_scan_report(
-    result: Result, path: Path, *, random_state: int = 0, tell: Tell = silent
+    result: Result, path: Path, *, random_state: int = 0, tell: Progress = silent
 ) -> list[HeldOut]:
     """Test the model on held-out labels and write the page; returns how the methods did."""
     assert result.sample is not None

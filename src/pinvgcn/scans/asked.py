@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,19 @@ from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.io import open_scan
-from pinvgcn.io.patterns import stands_for_several
 from pinvgcn.io.scan_writer import ENDINGS
+from pinvgcn.jobs import Progress, fingerprint
+from pinvgcn.jobs.input_files import stands_for_several
+from pinvgcn.jobs.work_folder import NAME
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.jobs import frame_of
 from pinvgcn.scans.output import Copy, default_field
-from pinvgcn.scans.output_files import check_outputs
+from pinvgcn.scans.outputs import check_scan_outputs
 from pinvgcn.scans.protection import Protected, Protection, check_options, protect
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import check_labels
-from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, Reading, survey_of_many
 from pinvgcn.scans.thinning import Drawn
-from pinvgcn.scans.work import NAME, fingerprint
 
 Request = SegmentRequest | PredictRequest
 SAME = ("scan", "out", "save_model", "force")  # may change: tiles and answers do not
@@ -85,11 +84,11 @@ class Asked:
         with together(self.group):
             if self.group.rank == 0:
                 folder = None if self.out == [self.request.out] else self.request.out
-                check_outputs(
+                check_scan_outputs(
                     self.request, self.files.paths, self.out, folder=folder, resumed=there, saved=saved
                 )
 
-    def survey(self, model: PinvGCNClassifier | None, tell: Tell, *, dry: bool = False) -> Reading:
+    def survey(self, model: PinvGCNClassifier | None, tell: Progress, *, dry: bool = False) -> Reading:
         """Read the files; with the labels or the ``model``, what cannot be done is known and refused."""
         rule = self.protection
         reading = self._labels(tell) if model is None else self._new(model, tell)
@@ -119,7 +118,7 @@ class Asked:
         )
         reading.overview = dataclasses.replace(reading.overview, protected=protected)
 
-    def _labels(self, tell: Tell) -> Reading:
+    def _labels(self, tell: Progress) -> Reading:
         request = self.request
         assert isinstance(request, SegmentRequest)
         reading = survey_of_many(
@@ -139,7 +138,7 @@ class Asked:
             check_labels(request.sets, self.group.sum(counts), seen.classes, settings=request.settings)
         return reading
 
-    def _new(self, model: PinvGCNClassifier, tell: Tell) -> Reading:
+    def _new(self, model: PinvGCNClassifier, tell: Progress) -> Reading:
         assert isinstance(self.request, PredictRequest)
         frame = frame_of(model, self.request.model, self.files.metres)
         with together(self.group):
@@ -173,7 +172,7 @@ class Asked:
 
 def _fingerprint(request: Request, files: Files) -> str:
     name = "segment" if isinstance(request, SegmentRequest) else "predict"
-    asked = {**dataclasses.asdict(request), "command": name, "version": version("pinvgcn")}
+    asked = {**dataclasses.asdict(request), "command": name}
     others = []
     for key in ("model", "labels"):
         if key in asked and Path(asked[key]).is_file():
@@ -184,11 +183,11 @@ def _fingerprint(request: Request, files: Files) -> str:
 def _check_lists(request: SegmentRequest, paths: Sequence[Path]) -> None:
     model = request.save_model
     if model is not None and model.resolve() in {path.resolve() for path in paths}:
-        raise ParameterError(f"What is read must not be written over. Got {model} as --save-model.")
+        raise ParameterError(f"--save-model must not write over a file that is read. Got {model}.")
 
 
 def _single(paths: Sequence[Path], out: Path) -> bool:
-    return len(paths) == 1 and not stands_for_several(paths[0]) and not out.is_dir()
+    return not stands_for_several(paths) and not out.is_dir()
 
 
 def _inside(folder: Path, files: Files) -> list[Path]:

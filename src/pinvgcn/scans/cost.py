@@ -13,13 +13,13 @@ from pinvgcn.fitting.nodes import SCAN
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.fitting.smoothing import GROUPED_ROUNDS
 from pinvgcn.io import ScanSource
-from pinvgcn.scans.jobs import silent, start_predict, start_segment
+from pinvgcn.jobs import Progress, silent
+from pinvgcn.scans.jobs import start_predict, start_segment
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.output import Copy
 from pinvgcn.scans.places import COUNT
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.sets import SET, explained
-from pinvgcn.scans.survey import Tell
 from pinvgcn.wording import counted
 
 # measured on Oakland 2 and on generated streets of 2 and 20 million points; seconds of one core
@@ -66,7 +66,7 @@ class Plan:
         }
 
 
-def plan_segment(request: SegmentRequest, tell: Tell = silent) -> Plan:
+def plan_segment(request: SegmentRequest, tell: Progress = silent) -> Plan:
     """Of ``segment``: the scan is read once, and what is wrong with the request is said as it would be."""
     source, metres, seen, copy, _ = start_segment(request, tell)
     whole = source.count - seen.omitted <= request.fit_points

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pinvgcn.distributed.group import Group
+from pinvgcn.jobs import Progress, silent
+from pinvgcn.jobs.work_folder import WorkFolder, left_by
 from pinvgcn.scans.asked import Asked
 from pinvgcn.scans.cost import (
     BASE_BYTES,
@@ -21,25 +23,21 @@ from pinvgcn.scans.cost import (
     asked_for,
     tiles_of,
 )
-from pinvgcn.scans.jobs import silent
 from pinvgcn.scans.labels import LAS, name_of
 from pinvgcn.scans.many import SAVED, model_for
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
-from pinvgcn.scans.survey import Tell
-from pinvgcn.scans.work import Work, is_of
 
 
 def plan_many(
-    request: SegmentRequest | PredictRequest, paths: Sequence[Path], group: Group, tell: Tell = silent
+    request: SegmentRequest | PredictRequest, paths: Sequence[Path], group: Group, tell: Progress = silent
 ) -> Plan:
     """Of ``segment_many`` and ``predict_many``; memory is that of one rank. The scans are read once, and what
     is wrong with the request is said as it would be."""
     model = model_for(request) if isinstance(request, PredictRequest) else None
     asked = Asked.of(request, paths, group)
-    resumed = not request.force and is_of(asked.folder, asked.command)  # the first rank's word counts
-    work = Work(asked.folder, frozenset(), group)
-    saved = work.noted(SAVED) if resumed and work.path(SAVED).exists() else None
-    asked.check_files(there=resumed, saved=saved)
+    found = [] if request.force else left_by(asked.folder, asked.command)  # the first rank's word counts
+    work = WorkFolder(asked.folder, frozenset(found), group)
+    asked.check_files(there=work.resumed, saved=work.noted(SAVED) if work.resumed else None)
     seen = asked.survey(model, tell, dry=True).overview
     files = asked.files
     unit = "metres" if files.metres == 1 else f"{files.metres:g} m"

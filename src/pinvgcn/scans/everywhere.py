@@ -19,7 +19,7 @@ from pinvgcn.features.averages import averaging_lattice
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.fitting.fitted_model import ELSEWHERE, FittedModel
 from pinvgcn.fitting.nodes import CloudNodes, outside
-from pinvgcn.scans.survey import Tell
+from pinvgcn.jobs import Progress
 from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension
 
@@ -41,7 +41,7 @@ class Answers:
 def answers(
     model: PinvGCNClassifier,
     tiles: Tiles,
-    tell: Tell,
+    tell: Progress,
     *,
     coverage: float | None = None,
     fitted_here: bool = False,

@@ -10,30 +10,11 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.distributed.group import Group, together
-from pinvgcn.errors import DataError, ParameterError, ScanFileError
+from pinvgcn.errors import DataError
 from pinvgcn.features.tiles import share_out
 from pinvgcn.io import ScanSource, open_scan
-from pinvgcn.io.patterns import by_name, is_pattern, matching
-from pinvgcn.io.virtual import is_virtual, listed
+from pinvgcn.jobs import input_files
 from pinvgcn.scans.jobs import metres_of
-
-
-def expanded(paths: Sequence[Path], besides: Path | None = None) -> list[Path]:
-    """Paths and what patterns stand for, by their names; but not what is in the folder ``besides``, where
-    copies go, unless all is. A virtual point cloud stands for its scans, in its order."""
-    found: list[Path] = []
-    for path in paths:
-        if is_pattern(path):
-            files = matching(path)
-            if not files:
-                raise ScanFileError(f"There is no file that {path} stands for.")
-            place = None if besides is None else besides.resolve()
-            scans = [name for name in files if place not in name.resolve().parents]
-            found += scans or files
-        else:
-            found.append(path)
-    found.sort(key=by_name)
-    return [scan for path in found for scan in (listed(path) if is_virtual(path) else [path])]
 
 
 @dataclass(frozen=True)
@@ -53,19 +34,7 @@ class Files:
         cls, paths: Sequence[Path], group: Group, *, metres: float | None = None, besides: Path | None = None
     ) -> Files:
         """Each rank opens some; all must have one unit and one coordinate system."""
-        files: list[Path] = []
-        with together(group):
-            if group.rank == 0:  # others might see files that come or go
-                files = expanded(paths, besides)
-        files = [Path(name) for name in group.values([str(path) for path in files])[0]]
-        names: dict[str, Path] = {}
-        for path in files:
-            if path.name in names:
-                raise ParameterError(
-                    f"Scans must have different names, which their copies get, too. Got {names[path.name]} "
-                    f"and {path}."
-                )
-            names[path.name] = path
+        files = input_files(paths, out=besides, group=group)
         with together(group):
             headers = [_header(open_scan(path)) for path in files[group.rank :: group.size]]
         parts = group.values(headers)

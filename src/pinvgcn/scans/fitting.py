@@ -11,9 +11,9 @@ from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.pyramid import LocalShapes
+from pinvgcn.jobs import Progress
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.sets import with_members
-from pinvgcn.scans.survey import Tell
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sample:
 
 
 def fitted(
-    request: SegmentRequest, classes: list[Any], sample: Sample, tell: Tell, *, group: Group = ALONE
+    request: SegmentRequest, classes: list[Any], sample: Sample, tell: Progress, *, group: Group = ALONE
 ) -> PinvGCNClassifier:
     """A model of these points, those of all ranks of a group."""
     tell("Preparing", 0, 1)

@@ -20,29 +20,26 @@ from pinvgcn.features.tiles import Piece, Tiles
 from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.scan_writer import format_of
+from pinvgcn.jobs import Progress, silent
 from pinvgcn.scans.doubts import Doubts, look, wanted
 from pinvgcn.scans.everywhere import answers
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import CLASSIFICATION, LAS, UNKNOWN, has_noise, noise_in
 from pinvgcn.scans.output import Copy, Outcomes, default_field
-from pinvgcn.scans.output_files import check_outputs
+from pinvgcn.scans.outputs import check_scan_outputs
 from pinvgcn.scans.protection import Protection, protect
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, Result
 from pinvgcn.scans.seen import Parts, Seen
 from pinvgcn.scans.sets import check_labels, explained
-from pinvgcn.scans.survey import PIECE, Survey, Tell, survey
+from pinvgcn.scans.survey import PIECE, Survey, survey
 from pinvgcn.scans.thinning import Drawn
 from pinvgcn.scans.totals import Totals
 from pinvgcn.scans.within import Within
 
 
-def silent(stage: str, done: int, total: int) -> None:
-    """Tells nobody."""
-
-
-def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
+def segment(request: SegmentRequest, tell: Progress = silent) -> Result:
     """Fit a model to the labels of a scan and classify all of its points."""
     clock = Clock()
     source, metres, seen, copy, kept = start_segment(request, tell)
@@ -96,7 +93,7 @@ def segment(request: SegmentRequest, tell: Tell = silent) -> Result:
         )  # fmt: skip
 
 
-def predict(request: PredictRequest, tell: Tell = silent) -> Result:
+def predict(request: PredictRequest, tell: Progress = silent) -> Result:
     """Classify the points of a scan with a saved model."""
     clock = Clock()
     model, source, metres, frame, copy, kept = start_predict(request)
@@ -124,14 +121,14 @@ def predict(request: PredictRequest, tell: Tell = silent) -> Result:
 
 
 def start_segment(
-    request: SegmentRequest, tell: Tell = silent
+    request: SegmentRequest, tell: Progress = silent
 ) -> tuple[ScanSource, float, Survey, Copy, np.ndarray | None]:
     """All that comes before the work: the scan is read, and what cannot be done is refused. The last array
     has the codes of the classes that points keep (n,), where some are protected."""
     check_count("fit_points", request.fit_points)
     check_count("tile_points", request.tile_points)
     source = open_scan(request.scan)
-    check_outputs(request, [request.scan], [request.out])
+    check_scan_outputs(request, [request.scan], [request.out])
     metres = metres_of(source, request.metres)
     format_of(source, request.out)  # before the file is read
     rule = _protection(request, source)
@@ -169,7 +166,7 @@ def start_predict(
     check_count("tile_points", request.tile_points)
     model = load_scan_model(request.model)
     source = open_scan(request.scan)
-    check_outputs(request, [request.scan], [request.out])
+    check_scan_outputs(request, [request.scan], [request.out])
     metres = metres_of(source, request.metres)
     frame = frame_of(model, request.model, metres)
     frame.fields(source)
@@ -204,7 +201,7 @@ def metres_of(source: ScanSource, given: float | None) -> float:
     return 1.0 if source.metres is None else source.metres
 
 
-def _pieces(source: ScanSource, frame: Frame, fields: list[str], tell: Tell = silent) -> Iterator[Piece]:
+def _pieces(source: ScanSource, frame: Frame, fields: list[str], tell: Progress = silent) -> Iterator[Piece]:
     """All points but noise, as the model sees them."""
     noisy = has_noise(source)
     for piece in source.chunks(PIECE, fields={*fields, *([CLASSIFICATION] if noisy else [])}):
@@ -233,7 +230,7 @@ def _drawn(seen: Survey, request: SegmentRequest) -> np.ndarray:
     )
 
 
-def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Tell) -> Sample:
+def _part(cloud: Tiles, seen: Survey, request: SegmentRequest, tell: Progress) -> Sample:
     """The points that a large scan is fitted to, with their local shapes in the whole of it."""
     wanted = _drawn(seen, request)
     lattice = Lattice(cloud.cell_size() / 2)

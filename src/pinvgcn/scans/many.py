@@ -23,11 +23,12 @@ from pinvgcn.features.tiles import Tiles, share_out
 from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.io import open_scan
 from pinvgcn.io.unfinished import unfinished
+from pinvgcn.jobs import Progress, WorkFolder, silent, work_folder
 from pinvgcn.scans.asked import Asked, Request
 from pinvgcn.scans.doubts import Doubts, look, wanted
 from pinvgcn.scans.everywhere import answers
 from pinvgcn.scans.files import Files
-from pinvgcn.scans.jobs import load_scan_model, silent
+from pinvgcn.scans.jobs import load_scan_model
 from pinvgcn.scans.labels import LAS
 from pinvgcn.scans.output import Outcomes, default_field
 from pinvgcn.scans.requests import PredictRequest, SegmentRequest
@@ -36,16 +37,14 @@ from pinvgcn.scans.results_of_many import keep_answers, kept_answers, tiles_of_f
 from pinvgcn.scans.sample_of_many import fit_and_save, sample_over_ranks
 from pinvgcn.scans.seen import Seen
 from pinvgcn.scans.sets import explained
-from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview, pieces_of
 from pinvgcn.scans.totals import Totals
-from pinvgcn.scans.work import Work, begin, work_folder
 
 OVERVIEW, MODEL, SAVED = "overview.json", "model", "saved.json"
 
 
 def segment_many(
-    request: SegmentRequest, paths: Sequence[Path], *, group: Group = ALONE, tell: Tell = silent
+    request: SegmentRequest, paths: Sequence[Path], *, group: Group = ALONE, tell: Progress = silent
 ) -> Result:
     """Fit a model to the labels of several scans and classify all of their points."""
     with _Job.of(request, paths, group, tell) as job:
@@ -78,7 +77,7 @@ def segment_many(
 
 
 def predict_many(
-    request: PredictRequest, paths: Sequence[Path], *, group: Group = ALONE, tell: Tell = silent
+    request: PredictRequest, paths: Sequence[Path], *, group: Group = ALONE, tell: Progress = silent
 ) -> Result:
     """Classify the points of several scans with a saved model."""
     model = model_for(request)
@@ -102,19 +101,18 @@ class _Job:
     """One command, on one rank, while it has the work folder."""
 
     asked: Asked
-    work: Work
+    work: WorkFolder
     clock: Clock
-    tell: Tell
+    tell: Progress
 
     @classmethod
     @contextmanager
-    def of(cls, request: Request, paths: Sequence[Path], group: Group, tell: Tell) -> Iterator[_Job]:
+    def of(cls, request: Request, paths: Sequence[Path], group: Group, tell: Progress) -> Iterator[_Job]:
         """All that can be refused before files are read is."""
         clock = Clock()
         asked = Asked.of(request, paths, group)
         with work_folder(asked.folder, asked.command, force=request.force, group=group) as work:
-            saved = work.noted(SAVED) if work.has(SAVED) else None
-            asked.check_files(there=work.resumed, saved=saved)
+            asked.check_files(there=work.resumed, saved=work.noted(SAVED) if work.resumed else None)
             yield cls(asked, work, clock, tell)
 
     @property
@@ -132,11 +130,11 @@ class _Job:
     def read(self, model: PinvGCNClassifier | None) -> tuple[Overview, Tiles]:
         """Tiles of all files, now or before the job was interrupted."""
         if self.work.has(FILE):
-            begin(self.work, self.asked.command)
+            self.work.begin(self.asked.command)
             return Overview.from_dict(self.work.noted(OVERVIEW)), saved_tiles(self.work.folder, self.group)
         reading = self.asked.survey(model, self.tell)
         overview = reading.overview
-        begin(self.work, self.asked.command)
+        self.work.begin(self.asked.command)
         self.clock.stop("reading")
         if self.group.rank == 0:
             self.work.note(OVERVIEW, overview.as_dict())

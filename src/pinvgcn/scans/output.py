@@ -14,11 +14,12 @@ from pinvgcn.fitting.prediction_sets import as_bits
 from pinvgcn.io import ScanSource, ScanWriter
 from pinvgcn.io.scan_writer import check_target as check_place
 from pinvgcn.io.scan_writer import format_of
+from pinvgcn.jobs import Progress
 from pinvgcn.scans.everywhere import ALONE
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
 from pinvgcn.scans.protection import FOREIGN, FREE, Protected
 from pinvgcn.scans.sets import SET, column, column_type
-from pinvgcn.scans.survey import PIECE, Tell
+from pinvgcn.scans.survey import PIECE
 
 PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
 NOTHING, PROTECTED = -1, -2  # codes of a point without a prediction, and of one that keeps its file's class
@@ -177,7 +178,7 @@ class Copy:
             values = np.append(values, ABSENT)
         return _room(values, present, self.field, out, self.format)
 
-    def write(self, outcomes: Outcomes, tell: Tell) -> None:
+    def write(self, outcomes: Outcomes, tell: Progress) -> None:
         """All points in the order of the file."""
         gaps = bool((outcomes.codes == NOTHING).any())
         protected = bool((outcomes.codes == PROTECTED).any())

@@ -13,27 +13,26 @@ import numpy as np
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.tiles import share_out
 from pinvgcn.io.unfinished import remove_leftovers, unfinished
+from pinvgcn.jobs import Progress, WorkFolder
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.output import Copy, Outcomes
-from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.totals import Totals
-from pinvgcn.scans.work import Work
 
 
-def keep_answers(work: Work, tile: int, index: np.ndarray, outcomes: Outcomes) -> None:
+def keep_answers(work: WorkFolder, tile: int, index: np.ndarray, outcomes: Outcomes) -> None:
     """What is said of the points of a tile, in the order of the cloud."""
     arrays = {name: array for name, array in vars(outcomes).items() if array is not None}
     with unfinished(work.path(f"answer-{tile}"), error=ScanFileError) as path, path.open("wb") as file:
         np.savez(file, index=index, **arrays)
 
 
-def kept_answers(work: Work, tile: int) -> Outcomes:
+def kept_answers(work: WorkFolder, tile: int) -> Outcomes:
     """What was kept."""
     with np.load(work.path(f"answer-{tile}")) as kept:
         return Outcomes(**{name: kept[name] for name in kept.files if name != "index"})
 
 
-def tiles_of_files(work: Work, tiles: int, files: Files) -> dict[int, list[int]]:
+def tiles_of_files(work: WorkFolder, tiles: int, files: Files) -> dict[int, list[int]]:
     """The tiles in which points of each file are, the same on all ranks."""
     pairs = [np.empty((0, 2), dtype=np.int64)]
     for tile in share_out([1] * tiles, work.group.size)[work.group.rank]:
@@ -47,12 +46,12 @@ def tiles_of_files(work: Work, tiles: int, files: Files) -> dict[int, list[int]]
 
 
 def write_copies(
-    work: Work,
+    work: WorkFolder,
     files: Files,
     where: dict[int, list[int]],
     copy_of: Callable[[int], Copy],
     classes: int,
-    tell: Tell,
+    tell: Progress,
 ) -> Totals:
     """The copies of own files, but for those that were written before; totals over all files."""
     numbers = np.zeros(2 * classes + 5)
@@ -75,7 +74,7 @@ def write_copies(
     return Totals(counts.astype(np.int64), sizes.astype(np.int64), float(sure), *map(int, others))
 
 
-def _outcomes(work: Work, files: Files, file: int, tiles: list[int]) -> Outcomes:
+def _outcomes(work: WorkFolder, files: Files, file: int, tiles: list[int]) -> Outcomes:
     start, end = files.starts[file], files.starts[file + 1]
     outcomes: Outcomes | None = None
     for tile in tiles:
@@ -94,5 +93,8 @@ def _empty(count: int, names: list[str]) -> Outcomes:
     return Outcomes.empty(count, None, sets="sets" in names, second="second" in names)
 
 
-def _part_of(tell: Tell, before: int, total: int) -> Tell:
-    return lambda stage, done, _: tell(stage, before + done, total)
+def _part_of(tell: Progress, before: int, all_points: int) -> Progress:
+    def told(stage: str, done: int = 0, total: int = 0) -> None:
+        tell(stage, before + done, all_points)
+
+    return told

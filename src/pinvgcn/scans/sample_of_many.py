@@ -13,15 +13,15 @@ from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.shared_tiles import for_rank
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.fitting.nodes import SCAN
+from pinvgcn.jobs import Progress
 from pinvgcn.scans.fitting import Sample, fitted
 from pinvgcn.scans.requests import SegmentRequest
-from pinvgcn.scans.survey import Tell
 from pinvgcn.scans.survey_of_many import Overview
 from pinvgcn.scans.thinning import Drawn
 from pinvgcn.scans.within import Within
 
 
-def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Tell) -> Sample:
+def sample_over_ranks(tiles: Tiles, drawn: Drawn, tell: Progress) -> Sample:
     """This rank's share of the points that are ``drawn``, with their local shapes in the whole cloud.
 
     Shares are consecutive blocks of the points' numbers: all ranks together have one order.
@@ -69,7 +69,7 @@ def fit_and_save(
     *,
     about: dict[str, Any],
     group: Group,
-    tell: Tell,
+    tell: Progress,
 ) -> None:
     """A model of all ranks' samples, in a file that is there when it is whole, for all of them to load."""
     model = fitted(request, overview.classes, sample, tell, group=group)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ import numpy as np
 
 from pinvgcn.errors import DataError, LabelError, ParameterError
 from pinvgcn.io import ScanSource
+from pinvgcn.jobs import Progress
 from pinvgcn.scans.columns import Ranges, candidates, plain_name
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.label_file import LabelFile
 from pinvgcn.scans.labels import CLASSIFICATION, OMITTED, UNKNOWN, Classes, FieldLabels, has_noise, noise_in
 
 PIECE = 500_000  # points read at a time
-Tell = Callable[[str, int, int], None]  # what is done, how many points of how many
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def survey(
     unlabelled: tuple[str, ...] | None,
     features: tuple[str, ...] | None,
     metres: float,
-    tell: Tell,
+    tell: Progress,
 ) -> Survey:
     """Read a scan once; ``labels`` is a field of it, or a CSV file."""
     beside = LabelFile.read(labels) if is_file(labels, source) else None

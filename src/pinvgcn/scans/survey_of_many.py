@@ -18,6 +18,7 @@ from pinvgcn.errors import ColumnError, DataError, LabelError
 from pinvgcn.features.cut import SAMPLE, Cut
 from pinvgcn.features.tiles import Piece
 from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.jobs import Progress
 from pinvgcn.scans.columns import Ranges, candidates, field_of, plain_name
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.frame import Frame
@@ -34,7 +35,7 @@ from pinvgcn.scans.labels import (
     too_many,
 )
 from pinvgcn.scans.protection import Protected
-from pinvgcn.scans.survey import PIECE, Tell, is_file
+from pinvgcn.scans.survey import PIECE, is_file
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def survey_of_many(
     unlabelled: tuple[str, ...] | None = None,
     features: tuple[str, ...] | None = None,
     group: Group,
-    tell: Tell,
+    tell: Progress,
 ) -> Reading:
     """Labels are in a field of each scan, or in one CSV; None where a model is there already."""
     reader = _Reader(files, labels, unlabelled, features, group)
@@ -180,7 +181,7 @@ class _Reader:
                         lacking.setdefault(name, f"is not in {path.name}")
         return [name for name in names if name not in lacking], lacking
 
-    def read(self, file: int, tell: Tell) -> None:
+    def read(self, file: int, tell: Progress) -> None:
         """One pass over a file."""
         source = open_scan(self.files.paths[file])
         own = None
@@ -280,7 +281,9 @@ class _Reader:
         return used, {**self.lacking, **left_out}
 
 
-def pieces_of(files: Files, frame: Frame, beside: Callable[[int], np.ndarray], tell: Tell) -> Iterator[Piece]:
+def pieces_of(
+    files: Files, frame: Frame, beside: Callable[[int], np.ndarray], tell: Progress
+) -> Iterator[Piece]:
     """The points of own files but noise, as the model sees them; the last columns are what is ``beside``
     the points of a file, at the end their code."""
     total, done = sum(files.counts[at] for at in files.mine), 0

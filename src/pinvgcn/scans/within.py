@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pinvgcn.scans.survey import Tell
+from pinvgcn.jobs import Progress
 
 
 class Within:
@@ -14,7 +14,7 @@ class Within:
     hears of how many points are done.
     """
 
-    def __init__(self, tell: Tell, stage: str, total: int) -> None:
+    def __init__(self, tell: Progress, stage: str, total: int) -> None:
         self.tell, self.stage, self.total = tell, stage, total
         self.done, self.size, self._shown = 0, 0, 0
         tell(stage, 0, total)

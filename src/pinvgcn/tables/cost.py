@@ -6,16 +6,14 @@ and random ones of 2,000 to 60,000 rows; seconds depend on the machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import TableSource
+from pinvgcn.jobs.cost import LIBRARIES, Cost
 from pinvgcn.tables.heldout import folds_of
 from pinvgcn.tables.plan import TablePlan
 
-LIBRARIES = 0.6 * 2**30  # bytes, before there is any table
 CELL = 50.0  # bytes: its text, its place in a hyperedge, and what is made of that
 BASIS = 8.0 * 3  # bytes for each distinct row and eigenvector
 READ = 4e-7  # seconds for each cell: reading and placing it
@@ -29,20 +27,6 @@ CHUNK = 20_000  # rows that a prediction holds at a time
 PREDICTION, PREDICTED_CELL = 1.0, 3e-6  # seconds, and for each cell: reading, placing, predicting, writing
 FOREST = 0.4  # seconds, and ...
 FOREST_ROW, FOREST_LABEL = 2e-5, 2e-4  # ... for each row, and for each labelled one
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Bytes at the peak, and seconds."""
-
-    memory: float
-    seconds: float
-
-    def __str__(self) -> str:
-        minutes = (
-            f"{self.seconds / 60:.0f} minutes" if self.seconds >= 90 else f"{max(self.seconds, 1):.0f} s"
-        )
-        return f"about {self.memory / 2**30:.1f} GiB and {minutes}"
 
 
 def cost_of(plan: TablePlan) -> Cost:

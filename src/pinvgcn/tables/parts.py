@@ -6,31 +6,18 @@ says that the same command is to make it from the same file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pinvgcn import __version__
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.io.unfinished import unfinished
+from pinvgcn.jobs.work_folder import stamp
 
 NOTE = ".pinvgcn.json"
-
-
-def fingerprint(command: dict[str, Any], files: Sequence[Path]) -> str:
-    """Of what is asked for, of the files on which every part depends, and of the version that answers."""
-    asked = [__version__, command, [stamp(path) for path in files]]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def stamp(path: Path) -> list[Any]:
-    """By which it is seen that a file is another one: where it is, its size and its time."""
-    state = path.stat()
-    return [str(path.resolve()), state.st_size, state.st_mtime_ns]
 
 
 @dataclass(frozen=True)

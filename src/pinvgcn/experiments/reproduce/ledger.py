@@ -28,7 +28,7 @@ from typing import Any
 from pinvgcn.compute.interrupts import interrupts_wait
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.experiments.files import prepare_folder
-from pinvgcn.scans.held import held
+from pinvgcn.jobs import locked
 
 FORMAT = 1  # raised whenever this version could not read what a newer one writes
 KINDS = ("session", "statistics", "setup", "run", "failure")
@@ -161,7 +161,7 @@ def ledger_of(folder: Path) -> Iterator[Ledger]:
     What would be in the way of results or a report is refused before any work is done.
     """
     prepare_folder(folder)
-    with held(folder / HELD, shown=folder, option="--out"):
+    with locked(folder / HELD, shown=folder, option="--out"):
         for name in (RESULTS, *REPORTS):
             if (folder / name).is_dir():
                 raise ParameterError(f"{folder / name} must be a file. Got a folder instead. {REMEDY}")

@@ -1,0 +1,42 @@
+"""What a job would write: nothing twice, nothing that it reads, nothing that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinvgcn.errors import ParameterError
+from pinvgcn.io.question_file import check_question_file
+from pinvgcn.io.unfinished import check_output
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that an option names; ``own`` if it may be there, since this job wrote it before."""
+
+    option: str
+    path: Path
+    own: bool = False
+
+
+def check_outputs(
+    outputs: Iterable[Output], *, inputs: Iterable[Path], force: bool = False, folder: Path | None = None
+) -> None:
+    """Refuse what cannot be written, before there is work to lose.
+
+    ``folder`` is one for copies, which may still have to be made.
+    """
+    read = {path.resolve() for path in inputs}
+    taken: dict[Path, str] = {}
+    for output in outputs:
+        option, path, place = output.option, output.path, output.path.resolve()
+        if place in read:
+            raise ParameterError(f"{option} must not write over a file that is read. Got {path}.")
+        if place in taken:
+            raise ParameterError(f"{taken[place]} and {option} must be different files. Got {path} twice.")
+        taken[place] = option
+        if option == "--questions":
+            check_question_file(path)
+        if folder is None or folder.exists() or place.parent != folder.resolve():
+            check_output(path, force=force or output.own)

@@ -1,0 +1,126 @@
+"""The folder in which a job keeps what is done, so that the same command goes on after an interruption.
+
+A step leaves a file that appears when it is whole. What is there at the start is listed once, by the first
+process, and told to all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pinvgcn.distributed.group import Group, together
+from pinvgcn.errors import JobError
+from pinvgcn.io.unfinished import unfinished
+from pinvgcn.jobs.lock import emptied, locked
+
+NAME = ".pinvgcn-work"
+JOB = "job.json"
+HALF = ("part-*", ".*.part")  # what an interrupted step may leave: folders and files
+
+
+def fingerprint(command: dict[str, Any], inputs: Sequence[Path]) -> str:
+    """Of what is asked for, of all files that are read, and of this package's version."""
+    asked = [version("pinvgcn"), command, [stamp(path) for path in inputs]]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def stamp(path: Path) -> list[Any]:
+    """By which a changed file is recognised: its path, size and time."""
+    state = path.stat()
+    return [str(path.resolve()), state.st_size, state.st_mtime_ns]
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """The folder of a job, and the names of the files ``found`` there, left by an interrupted one."""
+
+    folder: Path
+    found: frozenset[str]
+    group: Group
+
+    @property
+    def resumed(self) -> bool:
+        """Whether there is something to go on from."""
+        return bool(self.found)
+
+    def path(self, name: str) -> Path:
+        """A file of the folder."""
+        return self.folder / name
+
+    def has(self, name: str) -> bool:
+        """Whether it was there at the start."""
+        return name in self.found
+
+    def numbers(self, name: str) -> set[int]:
+        """The k of all files ``name-k`` and ``name-k.npy`` that were there at the start."""
+        ends = [file.removesuffix(".npy").rpartition("-") for file in self.found]
+        return {int(number) for before, _, number in ends if before == name and number.isdigit()}
+
+    def note(self, name: str, value: Any = None) -> None:
+        """Keep a value as JSON; that the file is there says that a step is done."""
+        with unfinished(self.path(name), error=JobError) as path:
+            path.write_text(json.dumps(value))
+
+    def noted(self, name: str) -> Any:
+        """What was noted, now or before; None where nothing was."""
+        try:
+            return json.loads(self.path(name).read_text())
+        except FileNotFoundError:
+            return None
+
+    def begin(self, command: str) -> None:
+        """Remove what another job has left, and what an interrupted step has left half done. From here on
+        there is something to resume."""
+        with together(self.group):
+            if self.group.rank == 0:
+                try:
+                    if not self.resumed:
+                        emptied(self.folder)
+                    for path in (path for pattern in HALF for path in self.folder.glob(pattern)):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+                except OSError as error:
+                    raise JobError(f"{self.folder} cannot be used ({error.strerror}).") from None
+                self.note(JOB, command)
+
+    def remove(self) -> None:
+        """At the end of a job that succeeded, on all processes."""
+        self.group.wait()
+        if self.group.rank == 0:
+            emptied(self.folder)
+
+
+@contextmanager
+def work_folder(
+    folder: Path, command: str, *, force: bool, group: Group, option: str = "-o"
+) -> Iterator[WorkFolder]:
+    """The lock of a ``folder``, and what the job with the fingerprint ``command`` has left in it.
+
+    Of another job, or with ``force``, nothing is found. Nothing is removed before ``begin``: a command that
+    is refused leaves what was there.
+    """
+    found: list[str] = []
+    with ExitStack() as stack:
+        with together(group):
+            if group.rank == 0:
+                stack.enter_context(locked(folder, option=option))
+                if not force:
+                    found = left_by(folder, command)
+        yield WorkFolder(folder, frozenset(group.values(found)[0]), group)
+
+
+def left_by(folder: Path, command: str) -> list[str]:
+    """The files that an interrupted job with this fingerprint has left in a folder."""
+    try:
+        if json.loads((folder / JOB).read_text()) != command:
+            return []
+        return [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+    except (OSError, ValueError):
+        return []
