@@ -19,13 +19,13 @@ from pinvgcn.experiments.methods.label_propagation import (
     PoissonLearning,
 )
 from pinvgcn.experiments.methods.networks import arma, gcn, gdc, graph_sage, hgnn, hypergcn
-from pinvgcn.experiments.methods.supervised import SUPERVISED, CatBoost, SelfTraining
+from pinvgcn.experiments.methods.supervised import SELF_TRAINING, SUPERVISED, CatBoost
 from pinvgcn.experiments.task import Kind, Method
 
 # what needs no settings, by name
 BASELINES: dict[str, Method] = {
     method.name: method
-    for method in (*SUPERVISED, LabelSpreading(), PoissonLearning(), SelfTraining(), CatBoost())
+    for method in (*SUPERVISED, LabelSpreading(), PoissonLearning(), SELF_TRAINING, CatBoost())
 }
 # what `pinvgcn compare` has, and what the reproduction has beside the methods of the paper
 RIVALS = (

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
 from pinvgcn.experiments.task import Answer, PreparedMethod, Task
@@ -41,10 +43,10 @@ class Trained:
     title: str
     description: str
     network: type[Network]
-    # the graph (of k neighbours, weights of width sigma) and the features; some draw lots with a run's seed
-    set_up: Callable[[Task, int | None, float | None], InputsOfSeed]
-    k: int | None = None
-    sigma: float | None = None
+    # of the adjacency A: (n, n) -> what the network multiplies by; None for a network on a hypergraph
+    operator: Callable[[sp.csr_array], Any] | None = None
+    k: int | None = None  # neighbours of each row, and ...
+    sigma: float | None = None  # ... the width of their weights
     epochs: int = EPOCHS
     learning_rate: float = LEARNING_RATE
 
@@ -52,9 +54,21 @@ class Trained:
         """Make the graph and the first layer's products."""
         self.network(1, len(task.class_names))  # fails at once where its layers are not installed
         start = time.perf_counter()
-        inputs = self.set_up(task, self.k, self.sigma)
+        inputs = self._inputs(task)
         seconds = {"graph": time.perf_counter() - start}
         return PreparedNetwork(self, inputs, len(task.class_names), seconds)
+
+    def _inputs(self, task: Task) -> InputsOfSeed:
+        """Graph and features; mediators are drawn with a run's seed."""
+        X = features(task)
+        if self.network is HyperGCN:
+            mediators = Mediators.of(hypergraph(task), None if task.kind == "table" else X)
+            return lambda seed: GraphInputs(renormalised(mediators.adjacency(seed)), X)
+        if self.operator is None:
+            inputs: Inputs = HypergraphInputs(hypergraph(task), X)
+        else:
+            inputs = GraphInputs(self.operator(adjacency(task, self.k, self.sigma)), X)
+        return lambda seed: inputs
 
 
 @dataclass(frozen=True)
@@ -88,70 +102,40 @@ class PreparedNetwork:
 def gcn(k: int | None = None, sigma: float | None = None) -> Trained:
     """GCN."""
     name, title = _called("gcn", "GCN", k, sigma)
-    return Trained(name, title, "Averages over neighbours, twice.", GCN, _renormalised, k, sigma)
+    return Trained(name, title, "Averages over neighbours, twice.", GCN, renormalised, k, sigma)
 
 
 def graph_sage(k: int | None = None) -> Trained:
     """GraphSAGE."""
     name, title = _called("graphsage", "GraphSAGE", k)
     what = "Weighs a row and the mean of its neighbours apart, twice."
-    return Trained(name, title, what, GraphSAGE, _averaging, k)
+    return Trained(name, title, what, GraphSAGE, averaging, k)
 
 
 def gdc(k: int | None = None) -> Trained:
     """GDC."""
     name, title = _called("gdc", "GDC", k)
     what = "A GCN on the 64 nodes that a random walk from each node meets most."
-    return Trained(name, title, what, GCN, _diffusion, k)
+    return Trained(name, title, what, GCN, diffusion, k)
 
 
 def arma(k: int | None = None, sigma: float | None = None) -> Trained:
     """ARMA."""
     name, title = _called("arma", "ARMA", k, sigma)
     what = "Repeats a filter with feedback, in three parallel stacks."
-    return Trained(name, title, what, ARMA, _normalised, k, sigma)
+    return Trained(name, title, what, ARMA, normalised, k, sigma)
 
 
 def hgnn() -> Trained:
     """HGNN*."""
     what = "Averages over the rows that share values, twice; by factors, without a matrix of all pairs."
-    return Trained("hgnn", "HGNN*", what, HGNN, _hypergraph)
+    return Trained("hgnn", "HGNN*", what, HGNN)
 
 
 def hypergcn() -> Trained:
     """FastHyperGCN with mediators."""
     what = "A GCN on the edges from the two most different rows of each value to all that share it."
-    return Trained("hypergcn", "FastHyperGCN", what, HyperGCN, _mediators)
-
-
-def _renormalised(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
-    return _always(GraphInputs(renormalised(adjacency(task, k, sigma)), features(task)))
-
-
-def _averaging(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
-    return _always(GraphInputs(averaging(adjacency(task, k)), features(task)))
-
-
-def _diffusion(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
-    return _always(GraphInputs(diffusion(adjacency(task, k)), features(task)))
-
-
-def _normalised(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
-    return _always(GraphInputs(normalised(adjacency(task, k, sigma)), features(task)))
-
-
-def _hypergraph(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
-    return _always(HypergraphInputs(hypergraph(task), features(task)))
-
-
-def _mediators(task: Task, k: int | None, sigma: float | None) -> InputsOfSeed:
-    X = features(task)
-    found = Mediators.of(hypergraph(task), None if task.kind == "table" else X)
-    return lambda seed: GraphInputs(renormalised(found.adjacency(seed)), X)
-
-
-def _always(inputs: Inputs) -> InputsOfSeed:
-    return lambda seed: inputs
+    return Trained("hypergcn", "FastHyperGCN", what, HyperGCN)
 
 
 def _called(name: str, title: str, k: int | None, sigma: float | None = None) -> tuple[str, str]:

@@ -15,6 +15,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.svm import SVC
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import MissingDependencyError, ParameterError
@@ -47,21 +55,23 @@ class Majority:
 
     def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         """The largest class of the task, for every row."""
-        start = time.perf_counter()
         codes = np.full(task.rows, int(np.argmax(task.class_sizes)))
-        return Answer(codes=codes, seconds={"fit": 0.0, "predict": time.perf_counter() - start})
+        return Answer(codes=codes, seconds={"fit": 0.0, "predict": 0.0})
 
 
 @dataclass(frozen=True)
 class Supervised:
-    """A scikit-learn classifier, fitted on the labelled rows."""
+    """A scikit-learn classifier."""
 
     name: str
     title: str
     description: str
-    build: Callable[[Task, MethodInputs, int], Any]  # the last is the seed -> an unfitted classifier
+    build: Callable[[Task, int], Any]  # the task and the seed -> an unfitted classifier; can be pickled
+    scaled: bool = False  # whether coordinates, which may have any unit, are scaled first
     trees: bool = False  # whether only thresholds of features count
     dense: bool = False  # whether it takes no sparse rows
+    averaged: Callable[[Task, Any], Any] | None = None  # instead, where its probabilities are averaged
+    all_rows: bool = False  # whether it is fitted to the unlabelled rows too
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Look at the rows, and encode those of a table."""
@@ -85,72 +95,61 @@ class PreparedSupervised:
     seconds: dict[str, float]
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """Fit on the labelled rows, predict every row."""
-        known = labels != UNLABELLED
-        model = self.method.build(self.task, self.inputs, seed)
+        """Fit, and predict every row."""
+        method, averaged = self.method, self.inputs.smoothing is not None
+        model = method.build(self.task, seed)
+        if averaged and method.averaged is not None:
+            model = method.averaged(self.task, model)
+        if method.scaled and self.task.kind == "points" and not self.inputs.comparable:
+            model = make_pipeline(StandardScaler(), model)
+        seen = np.ones(len(labels), dtype=bool) if method.all_rows else labels != UNLABELLED
         start = time.perf_counter()
-        model.fit(self.rows[known], labels[known])
+        model.fit(self.rows[seen], labels[seen])
         fitted = time.perf_counter()
-        if self.inputs.smoothing is None:
-            codes = np.asarray(model.predict(self.rows))
-        else:
+        if averaged:
             codes = self.inputs.most_probable(class_probabilities(model, self.rows), model.classes_)
+        else:
+            codes = np.asarray(model.predict(self.rows))
         seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-def _scaled(task: Task, inputs: MethodInputs, classifier: Any) -> Any:
-    """The classifier behind a scaling of coordinates, which may have any unit."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if task.kind == "points" and not inputs.comparable:
-        return make_pipeline(StandardScaler(), classifier)
-    return classifier
+def _logistic_regression(task: Task, seed: int) -> Any:
+    return LogisticRegression(max_iter=1000)
 
 
-def _logistic_regression(task: Task, inputs: MethodInputs, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return _scaled(task, inputs, LogisticRegression(max_iter=1000))
-
-
-def _nearest_neighbour(task: Task, inputs: MethodInputs, seed: int) -> Any:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    # coordinates share a unit: scaling the axes apart would bend the distances
+def _nearest_neighbour(task: Task, seed: int) -> Any:
+    # not scaled: coordinates share a unit, and scaling the axes apart would bend the distances
     return KNeighborsClassifier(n_neighbors=1)
 
 
-def _extra_trees(task: Task, inputs: MethodInputs, seed: int) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier
-
+def _extra_trees(task: Task, seed: int) -> Any:
     return ExtraTreesClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
 
 
-def _random_forest(task: Task, inputs: MethodInputs, seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
+def _random_forest(task: Task, seed: int) -> Any:
     return RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
 
 
-def _support_vectors(task: Task, inputs: MethodInputs, seed: int) -> Any:
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.svm import SVC
-
-    if inputs.smoothing is None or task.per_class is None or task.per_class < 2:
-        return _scaled(task, inputs, SVC())
-    # to be averaged over neighbours it needs probabilities: Platt's, from labels that are held out in turn
-    folds = min(5, task.per_class)
-    return _scaled(task, inputs, CalibratedClassifierCV(SVC(), cv=folds, ensemble=False))
+def _support_vectors(task: Task, seed: int) -> Any:
+    return SVC()
 
 
-def _gradient_boosting(task: Task, inputs: MethodInputs, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def _self_training(task: Task, seed: int) -> Any:
+    return SelfTrainingClassifier(LogisticRegression(max_iter=1000))
 
+
+def _boosting(task: Task, seed: int) -> Any:
     # 20 rows in each leaf, scikit-learn's default, are more than there are where labels are few
     leaf = int(np.clip(task.given // 50, 1, 20))
     return HistGradientBoostingClassifier(min_samples_leaf=leaf, early_stopping=False, random_state=seed)
+
+
+def _calibrated(task: Task, classifier: Any) -> Any:
+    """Platt's probabilities, from labels that are held out in turn."""
+    if task.per_class is None or task.per_class < 2:
+        return classifier
+    return CalibratedClassifierCV(classifier, cv=min(5, task.per_class), ensemble=False)
 
 
 SUPERVISED: tuple[Method, ...] = (
@@ -160,6 +159,7 @@ SUPERVISED: tuple[Method, ...] = (
         "Logistic regression",
         "Weighs the columns and adds them up.",
         _logistic_regression,
+        scaled=True,
     ),
     Supervised(
         "nearest_neighbour",
@@ -186,66 +186,33 @@ SUPERVISED: tuple[Method, ...] = (
         "RBF support vectors",
         "Draws the widest border between the classes, by scikit-learn's defaults.",
         _support_vectors,
+        scaled=True,
+        averaged=_calibrated,
     ),
     Supervised(
         "gradient_boosting",
         "Gradient boosting",
         "Grows 100 decision trees, each of which corrects those before it.",
-        _gradient_boosting,
+        _boosting,
         trees=True,
         dense=True,
     ),
 )
-
-
-@dataclass(frozen=True)
-class SelfTraining:
-    """Fit, take the answers with a probability of 0.75 or more as labels, and fit again, ten times at most:
-    scikit-learn's defaults, around logistic regression."""
-
-    name: str = "self_training"
-    title: str = "Self-training"
-    description: str = "Logistic regression that takes its own confident answers as further labels."
-
-    def prepare(self, task: Task) -> PreparedMethod:
-        """Look at the rows, and encode those of a table."""
-        from sklearn.preprocessing import StandardScaler
-
-        inputs = method_inputs(task)
-        start = time.perf_counter()
-        rows = inputs.rows
-        if task.kind == "table":
-            rows = encoded(task.X)
-        elif task.kind == "points" and not inputs.comparable:
-            rows = StandardScaler().fit_transform(rows)
-        return PreparedSelfTraining(rows, inputs, {**inputs.seconds, "encoding": time.perf_counter() - start})
-
-
-@dataclass(frozen=True)
-class PreparedSelfTraining:
-    """Any number of labels on the same rows."""
-
-    rows: Any  # (n, f) numbers, possibly sparse
-    inputs: MethodInputs
-    seconds: dict[str, float]
-
-    def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """Fit on all rows, labelled or not."""
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.semi_supervised import SelfTrainingClassifier
-
-        start = time.perf_counter()
-        model = SelfTrainingClassifier(LogisticRegression(max_iter=1000))
-        model.fit(self.rows, labels)
-        fitted = time.perf_counter()
-        codes = self.inputs.most_probable(model.predict_proba(self.rows), model.classes_)
-        seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
-        return Answer(codes=codes, seconds=seconds, model=model)
+# fit, take the answers with a probability of 0.75 or more as labels, and fit again, ten times at most
+SELF_TRAINING = Supervised(
+    "self_training",
+    "Self-training",
+    "Logistic regression that takes its own confident answers as further labels.",
+    _self_training,
+    scaled=True,
+    all_rows=True,
+)
 
 
 @dataclass(frozen=True)
 class CatBoost:
-    """``CatBoostClassifier`` with its defaults, on the labelled rows of a table."""
+    """``CatBoostClassifier`` with its defaults, on the labelled rows of a table, whose categories it takes
+    as they are."""
 
     name: str = "catboost"
     title: str = "CatBoost"
@@ -283,13 +250,8 @@ class PreparedCatBoost:
         """Fit on the labelled rows, predict every row. Nothing is printed or written."""
         known = labels != UNLABELLED
         start = time.perf_counter()
-        model = self.classifier(
-            cat_features=self.categories,
-            random_seed=seed,
-            thread_count=-1,
-            verbose=False,
-            allow_writing_files=False,
-        )
+        quiet = {"verbose": False, "allow_writing_files": False}
+        model = self.classifier(cat_features=self.categories, random_seed=seed, thread_count=-1, **quiet)
         model.fit(self.rows[known], labels[known])
         fitted = time.perf_counter()
         codes = np.asarray(model.predict(self.rows)).ravel().astype(np.int64)
