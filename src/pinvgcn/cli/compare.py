@@ -70,8 +70,9 @@ def compare(
     Of a file, rows without a class are there to learn from; of each class
     --per-class labels are shown to the methods and the others are scored.
     """
-    from pinvgcn.cli.console import err, loading, steps
+    from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.progress import shown
     from pinvgcn.cli.tables import contest_table
     from pinvgcn.experiments.files import check_absent, prepare_folder
 
@@ -101,12 +102,12 @@ def compare(
             print(json.dumps(plan, indent=1))
         elif not quiet:
             for name, value in plan.items():
-                shown = ", ".join(value) if isinstance(value, list) else f"{value}"
-                stdout().print(f"{name.replace('_', ' '):<17}  {shown}", markup=False, soft_wrap=True)
+                value_text = ", ".join(value) if isinstance(value, list) else f"{value}"
+                stdout().print(f"{name.replace('_', ' '):<17}  {value_text}", markup=False, soft_wrap=True)
             stdout().print("Nothing was written.")
         return
     prepare_folder(folder)
-    with steps(job.count(request, task), quiet=quiet) as announce:
+    with shown(quiet=quiet, steps=job.count(request, task)) as announce:
         contest = job.run(request, task, progress=announce)
     numbers = job.write_contest(contest, folder)
     console = stdout()

@@ -40,35 +40,6 @@ def loading() -> Iterator[None]:
 
 
 @contextmanager
-def steps(total: int, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """A function that announces the next of ``total`` steps: as a bar on a terminal, else as lines."""
-    console = err()
-    if quiet:
-        yield lambda line: None
-        return
-    if not console.is_terminal:
-        yield lambda line: console.print(line, markup=False, soft_wrap=True)
-        return
-    columns = (
-        SpinnerColumn(),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=total)
-        started = False
-
-        def announce(line: str) -> None:
-            nonlocal started
-            progress.update(task, description=line, advance=1 if started else 0)
-            started = True
-
-        yield announce
-
-
-@contextmanager
 def runs_of() -> Iterator[tuple[Callable[[int], None], Callable[[Any], None]]]:
     """Two functions for a long job of many runs: how many there are, and what happens now.
 

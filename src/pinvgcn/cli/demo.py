@@ -26,8 +26,9 @@ def demo(
     The table is UCI Mushroom with 10 labels per class; the scan is generated, with 20 labels per
     class. Prints how each method did and writes a report with pictures that opens in any browser.
     """
-    from pinvgcn.cli.console import err, loading, steps
+    from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.progress import shown
     from pinvgcn.cli.tables import comparison_table
     from pinvgcn.experiments.files import prepare_folder
 
@@ -35,7 +36,7 @@ def demo(
     with loading():
         from pinvgcn.experiments import demo as job
         from pinvgcn.experiments.report import write_report
-    with steps(job.steps(splits) + 1) as announce:
+    with shown(steps=job.steps(splits) + 1) as announce:
         result = job.run_demo(points=points, splits=splits, random_state=seed, progress=announce)
         page = write_report(result, folder, progress=announce)
     console = stdout()

@@ -154,7 +154,7 @@ def predict(
 
 
 def _predict_scan(request: PredictRequest, *, dry_run: bool, as_json: bool, quiet: bool) -> None:
-    from pinvgcn.cli.bars import stages
+    from pinvgcn.cli.progress import shown
     from pinvgcn.cli.scan_results import announce, print_plan
     from pinvgcn.scans import predict as work
     from pinvgcn.scans.cost import plan_predict
@@ -162,6 +162,6 @@ def _predict_scan(request: PredictRequest, *, dry_run: bool, as_json: bool, quie
     if dry_run:
         print_plan(plan_predict(request), as_json=as_json, quiet=quiet)
         return
-    with stages(quiet=quiet) as tell:
+    with shown(quiet=quiet, unit="points") as tell:
         result = work(request, tell)
     announce(result, as_json=as_json, quiet=quiet)

@@ -166,8 +166,8 @@ def segment(
     Points that had a label keep it; --only and --keep protect others, which then keep the class that they
     have in the file. Noise (7 and 18 of LAS) takes no part and stays what it is.
     """
-    from pinvgcn.cli.bars import stages
     from pinvgcn.cli.console import err, loading
+    from pinvgcn.cli.progress import shown
     from pinvgcn.cli.scan_results import announce, print_plan
     from pinvgcn.cli.several import segment_several, several
 
@@ -205,12 +205,12 @@ def segment(
         segment_several(request, scan, dry_run=dry_run, as_json=as_json, quiet=quiet)
         return
     if dry_run:
-        with stages(quiet=quiet) as tell:
+        with shown(quiet=quiet, unit="points") as tell:
             plan = plan_segment(request, tell)
         print_plan(plan, as_json=as_json, quiet=quiet)
         return
     tested: list[HeldOut] = []
-    with stages(quiet=quiet) as tell:
+    with shown(quiet=quiet, unit="points") as tell:
         result = job(request, tell)
         if report is not None:
             from pinvgcn.report.scan_page import write_scan_report

@@ -49,7 +49,7 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from pinvgcn.cli.bars import stages
+    from pinvgcn.cli.progress import shown
     from pinvgcn.cli.scan_results import announce, print_plan
     from pinvgcn.scans.asked import work_place
     from pinvgcn.scans.cost_of_many import plan_many
@@ -58,12 +58,12 @@ def _run(
     with job(kept="" if dry_run else kept) if group is None else nullcontext(group) as group:
         silent = group.rank > 0  # the first rank speaks for all
         if dry_run:
-            with stages(quiet=quiet or silent) as tell:
+            with shown(quiet=quiet or silent, unit="points") as tell:
                 plan = plan_many(request, paths, group, tell)
             if not silent:
                 print_plan(plan, as_json=as_json, quiet=quiet)
             return
-        with stages(quiet=quiet or silent) as tell:
+        with shown(quiet=quiet or silent, unit="points") as tell:
             result = work(request, paths, group=group, tell=tell)
     if not silent:
         announce(result, (), (getattr(request, "save_model", None),), as_json=as_json, quiet=quiet)
