@@ -26,7 +26,7 @@ from pinvgcn.checks import (
     encode_labels,
     read_labels,
 )
-from pinvgcn.errors import DataError, LabelError, ParameterError
+from pinvgcn.errors import DataError, DataTypeError, LabelError, ParameterError
 
 
 def refusal(error: type[Exception], function, *arguments) -> str:
@@ -117,7 +117,6 @@ class TestMatrices:
             (None, ["Got shape () instead"]),
             (3.0, ["Got shape () instead"]),
             ([["a", 1], ["b", 2]], ["must be numbers", "'a'", "graph='categorical'"]),
-            ([[{"a": 1}], [2]], ["must be numbers", "'dict'"]),
             ([[1, 2], [3]], ["must be numbers", "inhomogeneous"]),
             ([[1 + 2j]], ["Complex data not supported", "complex128"]),
             (np.array([["2020-01-01"]], dtype="datetime64[D]"), ["must be numbers", "datetime64[D]"]),
@@ -129,6 +128,11 @@ class TestMatrices:
         message = refusal(DataError, as_matrix, values, "thing")
         for part in parts:
             assert part in message
+
+    def test_objects_are_a_type_error_too(self):
+        message = refusal(DataTypeError, as_matrix, [[{"a": 1}], [2]], "thing")
+        assert "must be numbers" in message
+        assert "'dict'" in message
 
     def test_rows(self):
         check_rows(np.zeros((3, 1)), 3, "features", "points")

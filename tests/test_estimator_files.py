@@ -271,7 +271,7 @@ def test_what_a_file_of_points_does_not_keep(tmp_path):
     copy = PinvGCNClassifier.load(tmp_path / "model")
     assert copy.spectrum_.n_nodes == len(seen)
     assert not hasattr(copy, "transduction_proba_")
-    with pytest.raises(GraphError, match=r"does not keep the eigenvectors at its \d+ training points"):
+    with pytest.raises(GraphError, match=r"eigenvectors at the \d+ fitted rows were not kept"):
         print(copy.spectrum_.vectors)
     np.testing.assert_array_equal(copy.spectrum_.extend(seen), model.spectrum_.extend(seen))
 

@@ -8,6 +8,7 @@ The map, in the order in which data flows::
     kernels               the Gaussian kernel as a linear map
     spectra               Spectrum: eigenvalues and eigenvectors of a graph Laplacian, as a value
     graphs                GaussianGraph (points), Hypergraph (tables), SparseGraph (edges)
+    embedding             GaussianEigenmap, HypergraphEigenmap: spectra as scikit-learn transformers
     nn                    PinvConv, PinvGCN: the filter space, the layer, the network, its training
     experts               networks, trees, diffusion: each gives scores or log p of any row
     fitting               settings, folds, the pool of experts, FittedModel: the result of a fit, as a value
@@ -33,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from pinvgcn.errors import PinvGCNError
 
 if TYPE_CHECKING:
+    from pinvgcn.embedding import GaussianEigenmap, HypergraphEigenmap
     from pinvgcn.estimator import PinvGCNClassifier
     from pinvgcn.graphs import GaussianGraph, Hypergraph, SparseGraph
     from pinvgcn.spectra import Spectrum
@@ -45,8 +47,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 __version__ = "0.1.0"
 
 __all__ = [
+    "GaussianEigenmap",
     "GaussianGraph",
     "Hypergraph",
+    "HypergraphEigenmap",
     "PinvGCNClassifier",
     "PinvGCNError",
     "SparseGraph",
@@ -56,8 +60,10 @@ __all__ = [
 
 # Loaded when first asked for: the command line answers --help without waiting for torch.
 _HOME = {
+    "GaussianEigenmap": "pinvgcn.embedding",
     "GaussianGraph": "pinvgcn.graphs",
     "Hypergraph": "pinvgcn.graphs",
+    "HypergraphEigenmap": "pinvgcn.embedding",
     "PinvGCNClassifier": "pinvgcn.estimator",
     "SparseGraph": "pinvgcn.graphs",
     "Spectrum": "pinvgcn.spectra",

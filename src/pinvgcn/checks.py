@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from pinvgcn.errors import DataError, LabelError, ParameterError
+from pinvgcn.errors import ColumnError, DataError, DataTypeError, LabelError, ParameterError
 
 UNLABELLED = -1  # the code of a node without a label, in encoded labels and in integer labels
 UNLABELLED_AS_TEXT = ("", "-1", "-1.0", "nan", "None", "<NA>")  # what numpy and pandas make of it beside text
@@ -45,8 +45,10 @@ def as_matrix(values: Any, name: str, *, least: int = 1) -> np.ndarray:
         # rows in order: a frame and its array then give the same bits
         matrix = raw if raw.dtype.kind in "cmM" else np.asarray(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} must be numbers. Got {error} instead; for categories use graph='categorical'."
+        kind = DataTypeError if isinstance(error, TypeError) else DataError
+        raise kind(
+            f"{name} must be numbers. Got {error} instead; for categories use graph='categorical' or a "
+            "HypergraphEigenmap."
         ) from None
     if matrix.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} must be real. Got dtype {raw.dtype} instead.")
@@ -81,6 +83,21 @@ def check_rows(matrix: Any, n: int, name: str, of: str) -> None:
     rows = matrix.shape[0]
     if rows != n:
         raise DataError(f"{name} must have one row for each of the {n} {of}. Got {rows} rows instead.")
+
+
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Remember the number and names of the columns of X, or compare with them, as scikit-learn does.
+
+    What has no columns is refused where it is read.
+    """
+    from sklearn.utils.validation import validate_data
+
+    if getattr(X, "ndim", 2) != 2:
+        return
+    try:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    except (TypeError, ValueError) as error:
+        raise ColumnError(" ".join(str(error).split())) from None
 
 
 def check_positive(name: str, value: Any) -> float:

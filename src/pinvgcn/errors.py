@@ -6,7 +6,8 @@
     ├── InputError               something handed in cannot be used            (a ValueError)
     │   ├── ParameterError       a setting: sigma <= 0, an unknown solver, a bad rank
     │   ├── DataError            points, features or rows: NaN, empty, wrong shape
-    │   │   └── ColumnError      a table's columns: missing, all constant
+    │   │   ├── ColumnError      a table's columns: missing, all constant
+    │   │   └── DataTypeError    objects that are no numbers                   (a TypeError)
     │   ├── LabelError           labels: none, one class, another length
     │   └── GraphError           adjacency or incidence: isolated nodes, negative, asymmetric
     ├── DatasetError             a data set: not found, truncated, wrong hash   (an OSError)
@@ -48,6 +49,10 @@ class DataError(InputError):
 
 class ColumnError(DataError):
     """The columns of a table cannot be used."""
+
+
+class DataTypeError(DataError, TypeError):
+    """Objects that are no numbers stand where numbers belong."""
 
 
 class LabelError(InputError):

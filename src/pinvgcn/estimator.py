@@ -11,11 +11,11 @@ import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from pinvgcn.checks import as_sample_weight, read_labels
+from pinvgcn.checks import as_sample_weight, check_columns, read_labels
 from pinvgcn.distributed.group import together
-from pinvgcn.errors import ColumnError, LabelError, ModelFileError, ParameterError
+from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.explanation import RowExplanation, explain_rows
@@ -522,8 +522,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def _placed(self, X: Any, features: Any, among: str) -> PlacedRows:
         """Rows to predict, whose columns are those of ``fit``."""
         check_is_fitted(self, "classes_")
-        if self.graph_kind_ != "categorical" and getattr(X, "ndim", 2) == 2 and X is not None:
-            self._columns(X, reset=False)
+        if self.graph_kind_ != "categorical" and X is not None:
+            check_columns(self, X, reset=False)
         return self.fitted_.place(X, features=features, among=among)
 
     def prepared_for(self, X: Any, features: Any) -> Prepared | None:
@@ -545,15 +545,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if X is not None:
-            self._columns(X, reset=True)
+            check_columns(self, X, reset=True)
         return self
-
-    def _columns(self, X: Any, *, reset: bool) -> None:
-        """Remember the number and names of columns, or compare with them, as scikit-learn does."""
-        try:
-            validate_data(self, X, skip_check_array=True, reset=reset)
-        except (TypeError, ValueError) as error:
-            raise ColumnError(" ".join(str(error).split())) from None
 
     def save(self, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
         """Write the fitted model to a safetensors file (docs/file_format.md).

@@ -47,6 +47,7 @@ def test_packages_have_a_docstring(name: str) -> None:
     ("module", "names"),
     [
         ("pinvgcn", ["GaussianGraph", "Hypergraph", "SparseGraph", "Spectrum", "PinvGCNClassifier"]),
+        ("pinvgcn", ["GaussianEigenmap", "HypergraphEigenmap"]),
         ("pinvgcn.nn", ["PinvConv", "PinvGCN"]),
         ("pinvgcn.datasets", ["load_dataset", "random_split"]),
         ("pinvgcn.features", ["geometry_names", "local_geometry"]),
@@ -64,6 +65,8 @@ def test_names_of_the_design(module: str, names: list[str]) -> None:
         (pinvgcn.Hypergraph.from_table, ["frame"], ["bins", "missing", "min_size"]),
         (pinvgcn.Hypergraph, ["incidence", "weights"], []),
         (pinvgcn.SparseGraph, ["adjacency", "loops"], []),
+        (pinvgcn.GaussianEigenmap, ["rank", "sigma"], ["loops"]),
+        (pinvgcn.HypergraphEigenmap, ["rank", "bins"], ["missing", "min_size"]),
         (pinvgcn.GaussianGraph.spectrum, ["self", "rank"], ["solver"]),
         (pinvgcn.Hypergraph.spectrum, ["self", "rank"], ["solver"]),
         (pinvgcn.SparseGraph.spectrum, ["self", "rank"], ["solver"]),
@@ -112,6 +115,7 @@ def test_every_error_is_in_the_drawn_tree() -> None:
     ("name", "builtin"),
     [
         ("InputError", ValueError),
+        ("DataTypeError", TypeError),
         ("DatasetError", OSError),
         ("ModelFileError", OSError),
         ("ScanFileError", OSError),

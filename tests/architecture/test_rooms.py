@@ -22,6 +22,7 @@ ROOMS = (
     "kernels",
     "spectra",
     "graphs",
+    "embedding",
     "nn",
     "experts",
     "fitting",

@@ -13,7 +13,7 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street, random_split
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("index.md", "python.md", "new-data.md", "saved-models.md", "settings.md")
+PAGES = ("index.md", "python.md", "other-models.md", "new-data.md", "saved-models.md", "settings.md")
 
 
 def snippets(page):

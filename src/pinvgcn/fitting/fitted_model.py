@@ -28,7 +28,6 @@ from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.labelled_places import LabelledPlaces
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, Nodes, TableNodes, nodes_from_state
-from pinvgcn.fitting.plain_values import plain
 from pinvgcn.fitting.pool import (
     CONTEXT_TREES,
     DIFFUSION,
@@ -43,6 +42,7 @@ from pinvgcn.fitting.pool import (
 )
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs.distinct import distinct_rows
+from pinvgcn.io.plain_values import plain
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import Spectrum
 

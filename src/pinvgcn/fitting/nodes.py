@@ -19,7 +19,7 @@ from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix
 from pinvgcn.distributed.subsample import in_pool
-from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError
 from pinvgcn.experts import TableColumns
 from pinvgcn.features.cell_size import cell_of
 from pinvgcn.features.exchange import pyramid_of_all
@@ -29,6 +29,7 @@ from pinvgcn.features.pyramid import LocalShapes, Pyramid
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.plain_rows import PlainRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
+from pinvgcn.graphs.table import warn_of_unseen
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
@@ -320,16 +321,8 @@ class TableNodes(Nodes):
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         H, unseen = self.encoder.transform(X)
-        met = {column: count for column, count in unseen.items() if count}
-        if met:
-            listed = ", ".join(f"{column!r} ({count} rows)" for column, count in list(met.items())[:5])
-            numbers = " Of numbers the nearest known one counts." if self.with_numbers else ""
-            warnings.warn(
-                f"Values that training never saw were ignored in {len(met)} columns: {listed}"
-                f"{' and others' if len(met) > 5 else ''}.{numbers}",
-                UnseenValueWarning,
-                stacklevel=5,  # the caller of predict
-            )
+        numbers = " Of numbers the nearest known one counts." if self.with_numbers else ""
+        warn_of_unseen(unseen, numbers, stacklevel=5)  # the caller of predict
         extension = spectrum.extension
         assert isinstance(extension, IncidenceExtension)
         return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)

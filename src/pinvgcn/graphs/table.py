@@ -17,6 +17,7 @@ to its distinct values, so rules work on few values and rows are placed by one i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -27,7 +28,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_choice, check_count
 from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError
+from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
 from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, Flag, Rule, Values
 from pinvgcn.graphs.training_values import ColumnCells, learn_rules
@@ -273,6 +274,19 @@ class TableEncoder:
                 f"The table must have a column that tells rows apart. Got {n} sample(s), the same in every "
                 f"column{but}: {names}; add columns or rows that differ{way}."
             )
+
+
+def warn_of_unseen(unseen: dict[str, int], more: str = "", *, stacklevel: int) -> None:
+    """Say in which columns ``transform`` met values that training never saw; ``more`` ends the message."""
+    met = {column: count for column, count in unseen.items() if count}
+    if met:
+        some = ", ".join(f"{column!r} ({count} rows)" for column, count in list(met.items())[:5])
+        warnings.warn(
+            f"Values that training never saw were ignored in {len(met)} columns: {some}"
+            f"{' and others' if len(met) > 5 else ''}.{more}",
+            UnseenValueWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _check_same_columns(frame: pd.DataFrame, group: Group) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class Spectrum:
         The largest |entry| of an eigenvector (infinite where there is none) and the smallest norm of a row of
         U₀, over all nodes; by default from the rows of ``group``, which then compares them.
     count : int, optional
-        The number of nodes, where a saved model has not kept their rows of ``basis``.
+        The number of nodes, where their rows of ``basis`` were not kept.
     """
 
     basis: np.ndarray
@@ -95,11 +95,11 @@ class Spectrum:
 
     @property
     def known(self) -> np.ndarray:
-        """[U₀ U_r] at the nodes; an error where a saved model has not kept it."""
+        """[U₀ U_r] at the nodes; an error where it was not kept."""
         if self.count is not None:
             raise GraphError(
-                f"A saved model does not keep the eigenvectors at its {self.count:,} training points. Call "
-                "extend(points), which gives them at these points and at any others."
+                f"The eigenvectors at the {self.count:,} fitted rows were not kept. Call "
+                "extend(rows), which gives them at these rows and at any others."
             )
         return self.basis
 
@@ -123,6 +123,24 @@ class Spectrum:
         """The largest entry of VᵀV − I. Where ranks share out the nodes, all must ask for it together."""
         gram = self.group.sum(self.basis.T @ self.basis)
         return float(np.abs(gram - np.eye(len(gram))).max(initial=0))
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What is known of the exactness of all pairs, in types that JSON keeps (docs/solvers.md)."""
+        return {
+            "solver": self.solver,
+            "reason": self.reason,
+            "residual": float(self.residuals.max(initial=0)),
+            "relative_residual": float(self.relative_residuals.max(initial=0)),
+            "orthogonality": self.orthogonality,
+            "noise": float(self.noise.max(initial=0)),
+            "degree_error": self.degree_error,
+            "degree_bound": self.degree_bound if math.isfinite(self.degree_bound) else None,
+        }
+
+    def without_rows(self) -> Spectrum:
+        """The same functions, without their values at the nodes: what ``extend`` needs and no more."""
+        return replace(self, basis=self.basis[:0].copy(), count=self.n_nodes)
 
     @property
     def rank(self) -> int:

@@ -1,0 +1,114 @@
+"""Rows of a table as values of the smoothest functions on it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.checks import check_count
+from pinvgcn.embedding.base import Eigenmap
+from pinvgcn.errors import RankWarning
+from pinvgcn.graphs import Hypergraph, TableEncoder
+from pinvgcn.graphs.table import warn_of_unseen
+from pinvgcn.spectra import Spectrum
+
+RANK = 10
+
+
+class HypergraphEigenmap(Eigenmap):
+    """Laplacian eigenvectors of the hypergraph of a table, as features of any rows.
+
+    Rows that share a value share a hyperedge: text, categories and truth values as they are, numbers by bins.
+    The features are the eigenvectors of the ``rank`` smallest λ > 0, smoothest first, with a mean square of
+    1 over the fitted rows. New rows are placed by the values that they share with these; values never seen
+    are ignored, with an ``UnseenValueWarning``, and a row that has none but such values is an error.
+
+    Parameters
+    ----------
+    rank : int, optional
+        How many eigenvectors; by default 10, or as many as there are. Where fewer exist than the number that
+        was asked for there are fewer columns, and a ``RankWarning``.
+    bins, binning, missing, min_size
+        How a table becomes a hypergraph; see ``Hypergraph.from_table``. By default bins hold equally many
+        rows (``binning="quantile"``).
+    solver, tolerance, random_state
+        See ``Hypergraph.spectrum``.
+
+    Attributes
+    ----------
+    eigenvalues_ : (r,) array
+        λ, ascending.
+    residuals_ : (r,) array
+        |L u − λ u| of each.
+    certificate_ : dict
+        What is known of their exactness: ``Spectrum.certificate``.
+    encoder_ : TableEncoder
+        The hyperedges: which values they stand for.
+    spectrum_ : Spectrum
+        The eigenvectors as functions. It does not keep their values at the fitted rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from pinvgcn import HypergraphEigenmap
+    >>> from pinvgcn.datasets import load_dataset
+    >>> mushrooms = load_dataset("mushroom")
+    >>> HypergraphEigenmap(5).fit_transform(mushrooms.X).shape
+    (8124, 5)
+    """
+
+    encoder_: TableEncoder
+
+    def __init__(
+        self,
+        rank: int | None = None,
+        bins: int = 10,
+        *,
+        binning: str = "quantile",
+        missing: str = "ignore",
+        min_size: int = 2,
+        solver: str = "auto",
+        tolerance: float = 1e-8,
+        random_state: int = 0,
+    ) -> None:
+        self.rank = rank
+        self.bins = bins
+        self.binning = binning
+        self.missing = missing
+        self.min_size = min_size
+        self.solver = solver
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+    def _find(self, X: Any) -> Spectrum:
+        graph = Hypergraph.from_table(
+            X, bins=self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size
+        )
+        assert graph.encoder is not None
+        self.encoder_ = graph.encoder
+        rank = RANK if self.rank is None else check_count("rank", self.rank)
+        with warnings.catch_warnings():
+            if self.rank is None:  # nobody asked for so many
+                warnings.simplefilter("ignore", RankWarning)
+            return graph.spectrum(
+                rank, solver=self.solver, tolerance=self.tolerance, random_state=self.random_state
+            )
+
+    def _extend(self, X: Any) -> np.ndarray:
+        incidence, unseen = self.encoder_.transform(X)
+        warn_of_unseen(unseen, stacklevel=4)
+        return self.spectrum_.extend(incidence)
+
+    def _state(self) -> dict[str, Any]:
+        return {"encoder": self.encoder_.to_dict()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.encoder_ = TableEncoder.from_dict(state["encoder"])
