@@ -250,7 +250,7 @@ def test_priors_and_class_weight(scan, tmp_path, capfd):
     assert {"holding out labels", "report"} <= set(said["seconds"])
     work = sum(s for stage, s in said["seconds"].items() if stage not in ("holding out labels", "report"))
     assert said["points_per_second"] == pytest.approx(1_000 / work)
-    ours = said["held_out"][0]
+    ours = said["held_out"]["methods"][0]
     confusion = np.array(ours["confusion"])
     np.testing.assert_allclose(ours["recall"], np.diag(confusion) / confusion.sum(axis=1))
 

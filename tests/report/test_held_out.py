@@ -1,77 +1,57 @@
-"""Held-out labels: what is asked, how sure the answer is, and what the page says of it."""
+"""Labels are dealt class by class, and no method sees what it is asked."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from scipy.stats import binomtest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pinvgcn import PinvGCNClassifier
-from pinvgcn.report.held_out import AS_LABELLED, FOLDS, HeldOut, _parts, held_out, simple_methods
-
-
-@pytest.mark.parametrize(("right", "wrong"), [(8, 2), (20, 0), (0, 5), (500, 37)])
-def test_the_interval_is_wilsons(right, wrong):
-    tested = HeldOut("any", np.array([[right, wrong], [0, 0]]))
-    expected = binomtest(right, right + wrong).proportion_ci(0.95, method="wilson")
-    np.testing.assert_allclose(tested.interval, (expected.low, expected.high), atol=1e-9)
+from pinvgcn.report.held_out import deal, held_out
 
 
-def test_over_the_scan_weighs_classes_by_their_shares():
-    tested = HeldOut("any", np.array([[9, 1], [5, 5]]))
-    share, give = tested.over_the_scan(np.array([0.8, 0.2]))
-    assert share == pytest.approx(0.8 * 0.9 + 0.2 * 0.5)
-    careful = np.array([10 / 12, 6 / 12])
-    assert give == pytest.approx(
-        1.959964 * np.sqrt((np.array([0.8, 0.2]) ** 2 * careful * (1 - careful) / 10).sum())
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=60), st.integers(2, 5), st.integers(0, 9))
+def test_labels_are_dealt_class_by_class(labels: list[int], folds: int, seed: int) -> None:
+    codes = np.array(labels)
+    fold = deal(codes, folds, seed)
+    assert (fold[codes < 0] == -1).all()
+    for code in range(4):
+        mine = fold[codes == code]
+        if len(mine) == 1:
+            assert mine[0] == -1
+        elif len(mine):
+            sizes = np.bincount(mine, minlength=folds)
+            assert sizes.max() - sizes.min() <= 1
+
+
+def test_no_method_sees_what_it_is_asked() -> None:
+    """A method that repeats the labels it gets, and says 0 elsewhere, finds the rows of class 0 alone."""
+    codes = np.append(np.repeat([0, 1, 1, -1, 2], 10), 3)
+
+    def repeat(labels: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+        assert (labels[codes == -1] == -1).all()
+        assert (labels == 3).sum() == 1  # the only one of its class is never held out
+        return {"PinvGCN": np.where(labels < 0, 0, labels), "PinvGCN again": np.where(labels < 0, 0, labels)}
+
+    def zero(labels: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+        return {"zero": np.zeros_like(codes)}
+
+    heard = []
+    result = held_out(
+        codes, 4, {"PinvGCN": repeat, "zero": zero}, folds=5, progress=lambda *words: heard.append(words)
     )
-    unasked = HeldOut("any", np.array([[9, 1, 0], [5, 5, 0], [0, 0, 0]]))
-    assert unasked.over_the_scan(np.array([0.4, 0.1, 0.5]))[0] == pytest.approx(share)
+    assert result is not None
+    assert result.alone == (3,)
+    assert (result.ours.count, result.labels, result.folds) == (40, 41, 5)
+    assert result.ours.accuracy == 0.25
+    assert [score.title for score in result.scores] == ["PinvGCN", "PinvGCN again", "zero"]
+    assert all((score.confusion == result.ours.confusion).all() for score in result.scores)
+    assert [score.title for score in result.simple] == ["zero"]
+    assert result.best_simple.title == "zero"
+    assert heard == [(title, fold, 5) for fold in range(1, 6) for title in ("PinvGCN", "zero")]
+    some = held_out(codes, 4, {"PinvGCN": repeat, "zero": zero}, folds=5, most=1)
+    assert some is not None
+    assert (some.ours.count, some.folds) == (8, 1)
 
 
-def test_every_label_is_asked_for_once_and_never_the_only_one():
-    codes = np.array([0] * 7 + [1] * 2 + [2] + [-1] * 20)
-    parts = _parts(codes, 0)
-    assert (parts[codes == -1] == -1).all()
-    assert (parts[codes == 2] == -1).all()
-    assert sorted(np.bincount(parts[codes == 0], minlength=FOLDS)) == [2, 2, 3]
-    assert len(set(parts[codes == 1])) == 2
-
-
-def test_methods_answer_labels_that_they_have_not_seen():
-    """Labels that are pure chance cannot be known: whoever had seen them would be right."""
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(300, 3))
-    codes = np.where(np.arange(300) < 120, rng.integers(0, 2, 300), -1)
-    model = PinvGCNClassifier(epochs=30, rank=10).fit(points, codes)
-    tested = held_out(model, codes)
-    assert tested[0].title == "PinvGCN"
-    assert AS_LABELLED not in [method.title for method in tested]  # no shares were found: nothing to undo
-    assert tested[1:] == simple_methods(tested)
-    for method in tested:
-        assert method.confusion.sum() == 120
-        assert 0.3 < method.accuracy < 0.7
-    clear = np.where(codes >= 0, (points[:, 0] > 0).astype(int), -1)
-    model.fit(points, clear)
-    assert all(method.accuracy > 0.85 for method in held_out(model, clear))
-
-
-def test_single_labels_cannot_be_tested():
-    points = np.random.default_rng(0).normal(size=(50, 3))
-    codes = np.full(50, -1)
-    codes[:2] = 0, 1
-    assert held_out(PinvGCNClassifier(epochs=2, rank=4).fit(points, codes), codes) == []
-
-
-def test_shares_that_were_found_are_undone_for_labels():
-    """A model that prefers a frequent class is right of the scan; of labels, with the labels' shares."""
-    rng = np.random.default_rng(0)
-    points = np.vstack([rng.normal(size=(380, 3)), rng.normal(size=(20, 3)) + np.array([1.5, 0, 0])])
-    truth = np.repeat([0, 1], [380, 20])
-    codes = np.full(400, -1)
-    codes[:15], codes[-15:] = truth[:15], truth[-15:]
-    model = PinvGCNClassifier(epochs=60, rank=10, priors="estimated").fit(points, codes)
-    ours, as_labelled, *_ = held_out(model, codes)
-    assert (ours.title, as_labelled.title) == ("PinvGCN", AS_LABELLED)
-    assert as_labelled.confusion[1, 1] >= ours.confusion[1, 1]
-    assert as_labelled.accuracy >= ours.accuracy
+def test_nothing_can_be_held_out() -> None:
+    assert held_out(np.array([0, 1, -1]), 2, {"x": lambda labels, seed: {"x": labels}}, folds=2) is None

@@ -28,7 +28,7 @@ def model() -> SimpleNamespace:
     return SimpleNamespace(
         spectrum_=SimpleNamespace(values=LAM),
         network_=SimpleNamespace(
-            convs=[SimpleNamespace(weights=torch.nn.Parameter(weights)) for weights in (first, second)],
+            layers=[SimpleNamespace(weights=torch.nn.Parameter(weights)) for weights in (first, second)],
             filter_basis=SimpleNamespace(names=("zero", "pinv", "high"), evaluate=basis),
         ),
     )
@@ -56,9 +56,9 @@ def test_mean_weights_are_the_formula_of_the_paper(model: SimpleNamespace) -> No
 
 def test_mean_weights_of_layers_of_different_width_count_alike() -> None:
     """A layer of 6 weights and one of 2: the mean of both means, not of all 8."""
-    layers = [torch.full((1, 2, 3), -1.0), torch.full((1, 1, 2), 5.0)]
+    weights_of = [torch.full((1, 2, 3), -1.0), torch.full((1, 1, 2), 5.0)]
     network = SimpleNamespace(
-        convs=[SimpleNamespace(weights=torch.nn.Parameter(weights)) for weights in layers],
+        layers=[SimpleNamespace(weights=torch.nn.Parameter(weights)) for weights in weights_of],
         filter_basis=SimpleNamespace(names=("only",)),
     )
     assert mean_weights(SimpleNamespace(network_=network)) == {"only": 3.0}

@@ -11,6 +11,8 @@ from rich.console import Console
 
 from pinvgcn.cli.table_results import print_result
 from pinvgcn.io import open_table
+from pinvgcn.report.held_out import HeldOut
+from pinvgcn.report.held_out_tables import estimate_notes, held_out_of_table
 from pinvgcn.report.table_page import html_report
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
@@ -18,31 +20,31 @@ from pinvgcn.tables import classify as job
 
 def classified(
     path: Path, rows: list[str], monkeypatch: pytest.MonkeyPatch, *, epochs: int = 2
-) -> Classified:
+) -> tuple[Classified, HeldOut | None]:
     path.write_text("\n".join(rows) + "\n")
     monkeypatch.setattr(job, "PinvGCNClassifier", functools.partial(job.PinvGCNClassifier, epochs=epochs))
-    return classify_table(plan_table(open_table(path), "k"))
+    result = classify_table(plan_table(open_table(path), "k"))
+    return result, held_out_of_table(result)
 
 
-def printed(result: Classified) -> str:
+def printed(result: Classified, heldout: HeldOut | None) -> str:
     console = Console(width=90)
     with console.capture() as captured:
-        print_result(console, result)
+        print_result(console, result, heldout)
     return captured.get()
 
 
 def test_one_label_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [f"{'uv'[i % 2]},{i % 3},{['x', 'y'][i] if i < 2 else ''}" for i in range(30)]
-    result = classified(tmp_path / "t.csv", ["a,b,k", *rows], monkeypatch)
-    assert result.heldout is None
-    assert any("cannot be estimated" in note for note in result.notes)
-    assert result.as_dict()["held_out"] is None
-    assert "No class has two labelled rows" in html_report(result)
-    assert "held out" not in printed(result)
+    result, heldout = classified(tmp_path / "t.csv", ["a,b,k", *rows], monkeypatch)
+    assert heldout is None
+    assert any("cannot be estimated" in note for note in estimate_notes(result, heldout))
+    assert "No class has two labelled rows" in html_report(result, heldout)
+    assert "held out" not in printed(result, heldout)
     assert result.importance is None
     assert result.as_dict()["column_importance"] is None
-    assert "nothing tells what the columns are" in html_report(result)
-    assert "Weights of the experts: " in printed(result)
+    assert "nothing tells what the columns are" in html_report(result, heldout)
+    assert "Weights of the experts: " in printed(result, heldout)
 
 
 def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,8 +55,8 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
         ",".join([*(str(v) for v in rng.integers(0, 3, 32)), names[i % 25] if i % 3 else ""])
         for i in range(300)
     ]
-    result = classified(tmp_path / "t.csv", [f"{head},k", *rows], monkeypatch)
-    page = html_report(result)
+    result, heldout = classified(tmp_path / "t.csv", [f"{head},k", *rows], monkeypatch)
+    page = html_report(result, heldout)
     assert "<b>a</b>" not in page
     assert "&lt;b&gt;a&lt;/b&gt;&amp;" in page
     assert "c&lt;31&gt;" in page
@@ -62,11 +64,13 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
     assert "All 32 columns in numbers" in page
     assert "c&lt;0&gt;" in page
     assert "The 12 largest classes of 25" in page
-    assert "and 5 more" in printed(result)
-    assert result.heldout is not None
-    better = result.heldout.best_simple.accuracy > result.heldout.ours.accuracy
-    assert any("found more of the held-out labels" in note for note in result.notes) == better
-    assert len(result.as_dict()["held_out"]["methods"][0]["recall"]) == 25
+    assert "and 5 more" in printed(result, heldout)
+    assert heldout is not None
+    better = heldout.best_simple.accuracy > heldout.ours.accuracy
+    assert (
+        any("found more of the held-out labels" in note for note in estimate_notes(result, heldout)) == better
+    )
+    assert len(heldout.as_dict()["methods"][0]["recall"]) == 25
 
 
 def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +82,7 @@ def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"{'uv'[kind]},{rng.integers(3)},{days[i]},{'xy'[kind] if i < 60 else ''}"
         for i, kind in enumerate(kinds)
     ]
-    result = classified(tmp_path / "t.csv", ["de$cides$,b,day,k", *rows], monkeypatch, epochs=40)
+    result, heldout = classified(tmp_path / "t.csv", ["de$cides$,b,day,k", *rows], monkeypatch, epochs=40)
     assert result.importance is not None
     best, *others = result.importance.columns
     assert (best.column, best.clear) == ("de$cides$", True)
@@ -89,7 +93,7 @@ def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["column_importance"]["labels"] == 60
     assert sum(told["experts"].values()) == pytest.approx(1)
     assert list(told["seconds"])[3] == "column importance"
-    text = printed(result)
+    text = printed(result, heldout)
     for name, share in told["experts"].items():
         assert f"{name} {100 * share:.0f} %" in text
     lines = {
@@ -100,7 +104,7 @@ def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines["de$cides$"].split()[-1] == "clear"
     assert lines["day"].split()[-1] == "unclear"
     assert f"{best.log_likelihood:.3f} ± {best.error:.3f}" in lines["de$cides$"]
-    page = html_report(result)
+    page = html_report(result, heldout)
     assert "Of 3 columns, 1 has an effect" in page
     assert 'id="importance-' in page
     assert f"{best.log_likelihood:.3f} ± {best.error:.3f}" in page

@@ -113,10 +113,10 @@ def test_the_file(result: Classified, tmp_path: Path):
 
 def test_the_page_shows_the_first_ten(result: Classified):
     found = row_questions(result)
-    page = html_report(result, questions=found, asked=Path("ask.csv"))
+    page = html_report(result, None, questions=found, asked=Path("ask.csv"))
     assert "Where it is unsure" in page
     assert f"The first 10 of {len(found)} rows; all are in ask.csv." in page
-    assert "Where it is unsure" not in html_report(result)
+    assert "Where it is unsure" not in html_report(result, None)
 
 
 def test_every_row_has_a_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from pinvgcn.io import TableSource
+    from pinvgcn.report.held_out import HeldOut
     from pinvgcn.tables import Classified, TablePlan
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -150,10 +151,11 @@ def classify(
         if out is not None:
             source.check_copy(out, force=force)
     with loading():
+        from pinvgcn.report.held_out_tables import held_out_of_table, saved_estimate, steps
         from pinvgcn.report.table_page import write_report
         from pinvgcn.tables import ClassifyRequest, classify_table, plan_table
         from pinvgcn.tables import save_model as save
-        from pinvgcn.tables.classify import check_sets, new_columns, steps
+        from pinvgcn.tables.classify import STEPS, check_sets, new_columns
         from pinvgcn.tables.questions import row_questions, write_questions
     with working(show=not quiet) as tell:
 
@@ -166,28 +168,33 @@ def classify(
         if dry_run:
             result = None
         else:
-            total = steps(plan)
+            total = STEPS + steps(plan.labelled)
             done = iter(range(total + 1))
             request = ClassifyRequest(class_weight and class_weight.value, seed, probabilities, sets)
-            result = classify_table(plan, request, progress=lambda line: tell(line, share=next(done) / total))
+
+            def step(line: str) -> None:
+                tell(line, share=next(done) / total)
+
+            result = classify_table(plan, request, progress=step)
+            heldout = held_out_of_table(result, progress=step)
             if out is not None:
                 tell("Writing the table", share=1.0)
                 result.write(out, force=force)
             if save_model is not None:
-                save(result, save_model, force=force)
+                save(result, save_model, about=saved_estimate(heldout), force=force)
             found = row_questions(result) if questions is not None or report is not None else []
             if questions is not None:
                 write_questions(found, result, questions, force=force)
             result.seconds["all"] = time.perf_counter() - started
             if report is not None:
                 tell("Drawing the report", share=1.0)
-                write_report(result, report, out=out, questions=found, asked=questions, force=force)
+                write_report(result, heldout, report, out=out, questions=found, asked=questions, force=force)
                 result.seconds["all"] = time.perf_counter() - started
     if result is None:
         say_plan(plan, as_json=as_json, quiet=quiet)
         return
     written = {"Table": out, "Model": save_model, "Report": report, "Questions": questions}
-    announce(result, written, {}, as_json, quiet)
+    announce(result, heldout, written, {}, as_json, quiet)
 
 
 def check_something(*files: Path | None, dry_run: bool) -> None:
@@ -225,17 +232,26 @@ def check_besides(files: dict[str, Path | None], tables: Sequence[Path], *, forc
 
 
 def announce(
-    result: Classified, written: dict[str, Path | None], more: dict[str, int], as_json: bool, quiet: bool
+    result: Classified,
+    heldout: HeldOut | None,
+    written: dict[str, Path | None],
+    more: dict[str, int],
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """What was found, and where it is; ``more`` is for those who read JSON."""
     from pinvgcn.cli.console import err
     from pinvgcn.cli.console import out as stdout
+    from pinvgcn.report.held_out_tables import estimate_notes
 
+    notes = [*result.notes, *estimate_notes(result, heldout)]
     files = {name: path for name, path in written.items() if path is not None}
     if as_json:
         names = {"Table": "output", "Parts": "output"}
         told = {
             **result.as_dict(),
+            "held_out": None if heldout is None else heldout.as_dict(),
+            "notes": notes,
             **more,
             **{names.get(name, name.lower()): str(path) for name, path in files.items()},
         }
@@ -243,10 +259,10 @@ def announce(
     elif not quiet:
         from pinvgcn.cli.table_results import print_result
 
-        print_result(stdout(), result)
+        print_result(stdout(), result, heldout)
         for name, path in files.items():
             stdout().print(f"{name}: {path}", markup=False, soft_wrap=True)
-        for note in result.notes:
+        for note in notes:
             err().print(f"note: {note}", markup=False, soft_wrap=True)
 
 
@@ -266,9 +282,10 @@ def say_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
     """What would be done, and its cost."""
     from pinvgcn.cli.console import err
     from pinvgcn.cli.console import out as stdout
+    from pinvgcn.report.held_out_tables import folds_of
     from pinvgcn.tables.cost import cost_of
 
-    cost = cost_of(plan)
+    cost = cost_of(plan, folds_of(plan.labelled)[1])
     if as_json:
         typer.echo(json.dumps(_plan_dict(plan, cost), indent=1))
     elif not quiet:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def announce(
     result: Result,
-    tested: Sequence[HeldOut] = (),
+    heldout: HeldOut | None = None,
     others: Sequence[Path | None] = (),
     *,
     as_json: bool,
@@ -32,8 +32,8 @@ def announce(
     from pinvgcn.scans.labels import name_of
 
     if as_json:
-        held_out = {"held_out": [method.as_dict() for method in tested]} if tested else {}
-        print(json.dumps({**result.as_dict(), **held_out}, indent=2))
+        estimate = {} if heldout is None else {"held_out": heldout.as_dict()}
+        print(json.dumps({**result.as_dict(), **estimate}, indent=2))
         return
     if quiet:
         return
@@ -44,8 +44,8 @@ def announce(
         table.add_column("labels", justify="right", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
-    recall = tested[0].recall if tested else [None] * len(result.classes)
-    if tested:
+    recall = [None] * len(result.classes) if heldout is None else heldout.ours.recall
+    if heldout is not None:
         table.add_column("held-out recall", justify="right", no_wrap=True)
     total = max(int(result.counts.sum()), 1)
     for value, labels, count, found in zip(result.classes, result.given, result.counts, recall, strict=True):
@@ -60,7 +60,7 @@ def announce(
         _learned_from(result),
         *([] if result.weights is None else [result.weights]),
         *([] if result.expectation is None else [result.expectation]),
-        *_held_out(result, tested),
+        *_held_out(result, heldout),
         *([] if result.protected is None else [f"Protected, not in the table: {result.protected_line}."]),
         *([] if result.sets is None else [result.sets.line(), f"Column 'set': {result.set_column}."]),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. {counted(result.source.count, 'point')} in "
@@ -86,18 +86,16 @@ def _learned_from(result: Result) -> str:
     return f"Features: {', '.join(result.features)}.{part}"
 
 
-def _held_out(result: Result, tested: Sequence[HeldOut]) -> list[str]:
-    if not tested:
+def _held_out(result: Result, heldout: HeldOut | None) -> list[str]:
+    if heldout is None:
         return []
-    from pinvgcn.report.held_out import simple_methods
-
-    shares = result.counts / max(int(result.counts.sum()), 1)
-    ours, give = tested[0].over_the_scan(shares)
-    best = max(simple_methods(tested), key=lambda method: method.over_the_scan(shares)[0])
+    prior = result.counts / max(int(result.counts.sum()), 1)
+    ours, give = heldout.ours.accuracy_under(prior)
+    best = heldout.best_simple_under(prior)
     few = "" if result.estimate is None else " at random, which flatters where labels lie in few places"
     return [
         f"Held-out labels{few}, classes weighed by their shares: {100 * ours:.1f} ± {100 * give:.1f} % "
-        f"right. Best simple method: {best.title}, {100 * best.over_the_scan(shares)[0]:.1f} %."
+        f"right. Best simple method: {best.title}, {100 * best.accuracy_under(prior)[0]:.1f} %."
     ]
 
 

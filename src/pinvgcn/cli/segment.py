@@ -209,14 +209,14 @@ def segment(
             plan = plan_segment(request, tell)
         print_plan(plan, as_json=as_json, quiet=quiet)
         return
-    tested: list[HeldOut] = []
+    heldout: HeldOut | None = None
     with shown(quiet=quiet, unit="points") as tell:
         result = job(request, tell)
         if report is not None:
             from pinvgcn.report.scan_page import write_scan_report
 
-            tested = write_scan_report(result, report, random_state=seed, tell=tell)
-    announce(result, tested, (report, save_model), as_json=as_json, quiet=quiet)
+            heldout = write_scan_report(result, report, random_state=seed, tell=tell)
+    announce(result, heldout, (report, save_model), as_json=as_json, quiet=quiet)
     if result.left_out and features is not None and not quiet:
         for name, why in result.left_out.items():
             err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)

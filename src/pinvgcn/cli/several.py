@@ -66,4 +66,4 @@ def _run(
         with shown(quiet=quiet or silent, unit="points") as tell:
             result = work(request, paths, group=group, tell=tell)
     if not silent:
-        announce(result, (), (getattr(request, "save_model", None),), as_json=as_json, quiet=quiet)
+        announce(result, None, (getattr(request, "save_model", None),), as_json=as_json, quiet=quiet)

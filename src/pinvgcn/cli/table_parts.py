@@ -69,10 +69,11 @@ def classify_parts(
         with loading():
             from pinvgcn.features.shared_tiles import share_out
             from pinvgcn.jobs import fingerprint
+            from pinvgcn.report.held_out_tables import held_out_of_table, saved_estimate, steps
             from pinvgcn.report.table_page import write_report
             from pinvgcn.tables import ClassifyRequest, classify_table, plan_table
             from pinvgcn.tables import save_model as save
-            from pinvgcn.tables.classify import check_sets, new_columns, steps
+            from pinvgcn.tables.classify import STEPS, check_sets, new_columns
             from pinvgcn.tables.parts import done_before, prepare
             from pinvgcn.tables.questions import row_questions, write_questions
         mine = share_out([path.stat().st_size for path in files], group.size)[group.rank]
@@ -107,24 +108,29 @@ def classify_parts(
             if not dry_run:
                 if out is not None:  # now that nothing can be refused
                     prepare(out, files, command, force=force, group=group)
-                total = steps(plan)
+                total = STEPS + steps(plan.labelled)
                 place = iter(range(total + 1))
                 request = ClassifyRequest(class_weight, seed, probabilities, sets)
-                result = classify_table(
-                    plan, request, progress=lambda line: tell(line, share=next(place) / total)
-                )
+
+                def step(line: str) -> None:
+                    tell(line, share=next(place) / total)
+
+                result = classify_table(plan, request, progress=step)
+                heldout = held_out_of_table(result, progress=step)
                 if out is not None:
                     tell("Writing the parts", share=1.0)
                     result.write_parts(out, done)
                 if save_model is not None:
-                    save(result, save_model, force=force)
+                    save(result, save_model, about=saved_estimate(heldout), force=force)
                 found = row_questions(result) if questions is not None or report is not None else []
                 if questions is not None:
                     write_questions(found, result, questions, force=force)
                 result.seconds["all"] = time.perf_counter() - started
                 if report is not None:
                     tell("Drawing the report", share=1.0)
-                    write_report(result, report, out=out, questions=found, asked=questions, force=force)
+                    write_report(
+                        result, heldout, report, out=out, questions=found, asked=questions, force=force
+                    )
             group.wait()  # what is announced is there
         if group.rank > 0:
             return
@@ -135,7 +141,7 @@ def classify_parts(
 
         skipped = {"parts": len(files), "parts_done_before": len(done), "ranks": group.size}
         written = {"Parts": out, "Model": save_model, "Report": report, "Questions": questions}
-        announce(result, written, skipped, as_json, quiet)
+        announce(result, heldout, written, skipped, as_json, quiet)
 
 
 def predict_parts(

@@ -13,6 +13,7 @@ from rich.text import Text
 from pinvgcn.wording import counted, decimal, verb, words
 
 if TYPE_CHECKING:
+    from pinvgcn.report.held_out import HeldOut
     from pinvgcn.tables import Classified, TablePlan
 
 CLASSES = 20  # rows of the table of classes
@@ -51,9 +52,9 @@ def print_plan(console: Console, plan: TablePlan) -> None:
     console.print(f"Labelled rows of each class: {counts}", markup=False, soft_wrap=True)
 
 
-def print_result(console: Console, result: Classified) -> None:
+def print_result(console: Console, result: Classified, heldout: HeldOut | None) -> None:
     """What was predicted, and how well labels that were held out were found."""
-    plan, heldout = result.plan, result.heldout
+    plan = result.plan
     names = plan.target.classes
     console.print(
         f"{counted(plan.rows, 'row')}, {plan.labelled:,} with a class in {plan.target.name!r}, "
@@ -80,7 +81,7 @@ def print_result(console: Console, result: Classified) -> None:
         for score in heldout.scores:
             low, high = score.interval
             table.add_row(
-                score.name,
+                score.title,
                 f"{100 * score.accuracy:.1f} %",
                 f"{100 * low:.1f} to {100 * high:.1f} %",
                 f"{score.macro_f1:.3f}",

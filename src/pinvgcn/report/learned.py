@@ -8,9 +8,11 @@ and what the functions do to the eigenvalues of this graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.nn import PinvConv
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -27,7 +29,7 @@ class LayerFilters:
     count: int  # how many filters there are
 
 
-def learned_filters(model: Any, *, strongest: int = 6) -> list[LayerFilters]:
+def learned_filters(model: PinvGCNClassifier, *, strongest: int = 6) -> list[LayerFilters]:
     """The filters of each layer of a fitted ``PinvGCNClassifier``."""
     values = np.asarray(model.spectrum_.values, dtype=float)  # (r,)
     last = values[-1] if len(values) else 0.0
@@ -35,7 +37,7 @@ def learned_filters(model: Any, *, strongest: int = 6) -> list[LayerFilters]:
     lam = np.concatenate([[0.0], values, [max(1.0, last) + 0.1]])
     basis = np.asarray(model.network_.filter_basis.evaluate(lam), dtype=float)  # (K, r + 2)
     layers = []
-    for layer in model.network_.convs:
+    for layer in model.network_.layers:
         flat = _weights(layer)  # (K, N_in · N_out)
         responses = flat.T @ basis  # (N_in · N_out, r + 2)
         order = np.argsort(-np.abs(responses).max(axis=1), kind="stable")
@@ -52,13 +54,13 @@ def learned_filters(model: Any, *, strongest: int = 6) -> list[LayerFilters]:
     return layers
 
 
-def mean_weights(model: Any) -> dict[str, float]:
+def mean_weights(model: PinvGCNClassifier) -> dict[str, float]:
     """μ_k = 1/L Σ_l mean |W⁽ˡ'ᵏ⁾|: how much a fitted ``PinvGCNClassifier`` uses each part of its filters."""
-    sizes = np.mean([_sizes(_weights(layer)) for layer in model.network_.convs], axis=0)
+    sizes = np.mean([_sizes(_weights(layer)) for layer in model.network_.layers], axis=0)
     return dict(zip(model.network_.filter_basis.names, sizes.tolist(), strict=True))
 
 
-def _weights(layer: Any) -> np.ndarray:
+def _weights(layer: PinvConv) -> np.ndarray:
     """W of one layer, flat (K, N_in · N_out)."""
     weights = layer.weights.detach().cpu().double().numpy()  # (K, N_in, N_out)
     flat: np.ndarray = weights.reshape(len(weights), -1)

@@ -15,7 +15,8 @@ from pinvgcn.io.unfinished import unfinished
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.report import figures, prose
 from pinvgcn.report.environment import environment
-from pinvgcn.report.held_out import FOLDS, HeldOut, held_out, simple_methods
+from pinvgcn.report.held_out import OURS, HeldOut
+from pinvgcn.report.held_out_scans import FOLDS, held_out_of_scan
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import cell, definitions, document, figure, section, table
 from pinvgcn.scans import Result
@@ -52,37 +53,42 @@ unknown. Label a few more points of each class.</p>"""
 
 def write_scan_report(
     result: Result, path: Path, *, random_state: int = 0, tell: Progress = silent
-) -> list[HeldOut]:
+) -> HeldOut | None:
     """Test the model on held-out labels and write the page; returns how the methods did."""
     assert result.sample is not None
     started = time.perf_counter()
-    tell("Holding out labels", 0, FOLDS)
-    tested = held_out(
+
+    def progress(title: str, fold: int, folds: int) -> None:
+        if title == OURS:  # the others take little time
+            tell("Holding out labels", fold - 1, folds)
+
+    heldout = held_out_of_scan(
         result.model,
         np.maximum(result.sample.codes, -1),
         columns=result.sample.columns,
         random_state=random_state,
-        tell=lambda done, total: tell("Holding out labels", done, total),
+        progress=progress,
     )
+    tell("Holding out labels", FOLDS, FOLDS)
     drawn = time.perf_counter()
     result.seconds["holding out labels"] = drawn - started
     tell("Drawing the report", 0, 1)
     with unfinished(path) as temporary:
-        temporary.write_text(scan_page(result, tested, drawn), encoding="utf-8")
+        temporary.write_text(scan_page(result, heldout, drawn), encoding="utf-8")
     result.seconds["report"] = time.perf_counter() - drawn
-    return tested
+    return heldout
 
 
-def scan_page(result: Result, tested: list[HeldOut], started: float) -> str:
+def scan_page(result: Result, heldout: HeldOut | None, started: float) -> str:
     """The whole page, which was ``started`` at this time."""
     surroundings = environment()
     version = surroundings["versions"]["pinvgcn"]
     body = [
-        _header(result, tested, version),
-        _classes(result, tested),
+        _header(result, heldout, version),
+        _classes(result, heldout),
         _pictures(result),
         _doubts(result),
-        _trust(result, tested),
+        _trust(result, heldout),
         _learned(result),
     ]
     seconds = {**result.seconds, "report": time.perf_counter() - started}  # all but this last section
@@ -95,7 +101,7 @@ def short_names(result: Result) -> tuple[str, ...]:
     return tuple(class_name(c) if result.asprs and isinstance(c, int) else str(c) for c in result.classes)
 
 
-def _header(result: Result, tested: list[HeldOut], version: str) -> str:
+def _header(result: Result, heldout: HeldOut | None, version: str) -> str:
     cards = [
         CARD.format(
             title="Confidence",
@@ -104,15 +110,17 @@ def _header(result: Result, tested: list[HeldOut], version: str) -> str:
         )
     ]
     if result.estimate is not None:
-        cards = [_expected(result.estimate), *([_at_random(result, tested)] if tested else []), *cards]
-    elif tested:
-        of_scan, simple = tested[0], simple_methods(tested)
-        ours = of_scan  # the model whose classes were written
-        best = max(simple, key=lambda method: method.accuracy)
+        cards = [
+            _expected(result.estimate),
+            *([] if heldout is None else [_at_random(result, heldout)]),
+            *cards,
+        ]
+    elif heldout is not None:
+        ours, best = heldout.ours, heldout.best_simple
         low, high = ours.interval
         shares = _shares(result)
-        share, give = of_scan.over_the_scan(shares)
-        other = max(simple, key=lambda method: method.over_the_scan(shares)[0])
+        share, give = ours.accuracy_under(shares)
+        other = heldout.best_simple_under(shares)
         cards = [
             CARD.format(
                 title="Right, of labels that were held out",
@@ -124,7 +132,7 @@ def _header(result: Result, tested: list[HeldOut], version: str) -> str:
                 title="Right, of the scan",
                 number=_percent(share),
                 text=f"± {100 * give:.1f}, by the shares of the classes. "
-                f"Best simple method: {escape(other.title)}, {_percent(other.over_the_scan(shares)[0])}",
+                f"Best simple method: {escape(other.title)}, {_percent(other.accuracy_under(shares)[0])}",
             ),
             *cards,
         ]
@@ -153,28 +161,32 @@ def _expected(estimate: AccuracyEstimate) -> str:
     )
 
 
-def _at_random(result: Result, tested: list[HeldOut]) -> str:
+def _at_random(result: Result, heldout: HeldOut) -> str:
     """Random folds, beside an estimate that knows where labels lie."""
-    share, give = tested[0].over_the_scan(_shares(result))
-    best = max(simple_methods(tested), key=lambda method: method.over_the_scan(_shares(result))[0])
+    share, give = heldout.ours.accuracy_under(_shares(result))
+    best = heldout.best_simple_under(_shares(result))
     return CARD.format(
         title="Right, of labels held out at random",
         number=_percent(share),
         text=f"± {100 * give:.1f}, by the shares of the classes: too high where labels lie in few places. "
-        f"Best simple method: {escape(best.title)}, {_percent(best.over_the_scan(_shares(result))[0])}",
+        f"Best simple method: {escape(best.title)}, {_percent(best.accuracy_under(_shares(result))[0])}",
     )
 
 
-def _classes(result: Result, tested: list[HeldOut]) -> str:
+def _classes(result: Result, heldout: HeldOut | None) -> str:
     total = max(int(result.counts.sum()), 1)
-    recall = tested[0].recall if tested else np.full(len(result.classes), np.nan)
+    recall = np.full(len(result.classes), np.nan) if heldout is None else heldout.ours.recall
     rows = [
         [
             cell(escape(name_of(value, asprs=result.asprs))),
             cell(f"{labels:,}"),
             cell(f"{count:,}"),
             cell(_percent(count / total), bar=count / total),
-            *([cell("") if np.isnan(share) else cell(_percent(share), shade=float(share))] if tested else []),
+            *(
+                [cell("") if np.isnan(share) else cell(_percent(share), shade=float(share))]
+                if heldout is not None
+                else []
+            ),
         ]
         for value, labels, count, share in zip(
             result.classes, result.given, result.counts, recall, strict=True
@@ -187,10 +199,18 @@ def _classes(result: Result, tested: list[HeldOut]) -> str:
         *result.notes(),
     ]
     notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    caption = "Recall: of the labels of the class that were held out, the share found." if tested else ""
+    caption = (
+        "Recall: of the labels of the class that were held out, the share found."
+        if heldout is not None
+        else ""
+    )
     return section(
         "What there is",
-        table(["Class", "Labels", "Points", "Share", *(["Recall"] if tested else [])], rows, caption),
+        table(
+            ["Class", "Labels", "Points", "Share", *(["Recall"] if heldout is not None else [])],
+            rows,
+            caption,
+        ),
         f'<ul class="soft">{notes}</ul>' if notes else "",
     )
 
@@ -259,15 +279,15 @@ def _unit(result: Result) -> str:
     return "m" if result.metres == 1 else f"units ({result.metres:g} m)"
 
 
-def _trust(result: Result, tested: list[HeldOut]) -> str:
+def _trust(result: Result, heldout: HeldOut | None) -> str:
     lead = "" if result.expectation is None else EXPECTED.format(sentence=escape(result.expectation))
-    if not tested:
+    if heldout is None:
         return section("How far it can be trusted", lead, UNTESTED)
-    order = sorted(tested, key=lambda method: -method.accuracy)
+    order = sorted(heldout.scores, key=lambda method: -method.accuracy)
     rows = []
     for method in order:
         low, high = method.interval
-        share, give = method.over_the_scan(_shares(result))
+        share, give = method.accuracy_under(_shares(result))
         rows.append(
             [
                 cell(escape(method.title)),
@@ -276,7 +296,7 @@ def _trust(result: Result, tested: list[HeldOut]) -> str:
                 cell(f"{_percent(share)} ± {100 * give:.1f}", bar=share),
             ]
         )
-    asked = int(tested[0].confusion.sum())
+    asked = heldout.ours.count
     best = [at for at, method in enumerate(order) if method.accuracy == order[0].accuracy]
     names = tuple(name.replace(" ", "\n") for name in short_names(result))
     return section(
@@ -291,7 +311,7 @@ def _trust(result: Result, tested: list[HeldOut]) -> str:
         ),
         '<div style="max-width: 36rem">',
         figure(
-            figures.confusion(tested[0].confusion, names, "scan"),
+            figures.confusion(heldout.ours.confusion, names, "scan"),
             "PinvGCN's answers to hidden labels, in shares of each class.",
         ),
         "</div>",

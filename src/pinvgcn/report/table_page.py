@@ -15,10 +15,12 @@ from pinvgcn.io.unfinished import check_output, unfinished
 from pinvgcn.report import figures
 from pinvgcn.report import table_prose as prose
 from pinvgcn.report.environment import environment
+from pinvgcn.report.evaluation import Score
+from pinvgcn.report.held_out import HeldOut
+from pinvgcn.report.held_out_tables import FOLDS, estimate_notes
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import cell, definitions, document, figure, section, table
 from pinvgcn.tables.classify import Classified
-from pinvgcn.tables.heldout import FOLDS, Score
 from pinvgcn.tables.questions import RowQuestion
 from pinvgcn.wording import counted, decimal, verb, words
 
@@ -32,6 +34,7 @@ MANY = 30  # columns, from which on they are listed on demand
 
 def write_report(
     result: Classified,
+    heldout: HeldOut | None,
     path: str | Path,
     *,
     out: Path | None = None,
@@ -43,13 +46,14 @@ def write_report(
     path = check_output(path, force=force)
     started = time.perf_counter()
     with unfinished(path) as temporary:
-        page = html_report(result, out=out, questions=questions, asked=asked)
+        page = html_report(result, heldout, out=out, questions=questions, asked=asked)
         temporary.write_text(page, encoding="utf-8")
     result.seconds["report"] = time.perf_counter() - started
 
 
 def html_report(
     result: Classified,
+    heldout: HeldOut | None,
     *,
     out: Path | None = None,
     questions: Sequence[RowQuestion] = (),
@@ -61,10 +65,10 @@ def html_report(
     surroundings = environment()
     version = surroundings["versions"]["pinvgcn"]
     body = [
-        _header(result, version),
-        _read(result),
-        _classes(result),
-        _trust(result),
+        _header(result, heldout, version),
+        _read(result, heldout),
+        _classes(result, heldout),
+        _trust(result, heldout),
         _why(result),
         _doubts(result, questions, asked),
         _map(result),
@@ -76,8 +80,8 @@ def html_report(
     return document(title, body, generator=f"pinvgcn {version}")
 
 
-def _header(result: Classified, version: str) -> str:
-    plan, heldout = result.plan, result.heldout
+def _header(result: Classified, heldout: HeldOut | None, version: str) -> str:
+    plan = result.plan
     to_predict = int(((plan.codes < 0) & (result.answers >= 0)).sum())
     alone = int((~plan.known).sum())
     cards = []
@@ -89,7 +93,7 @@ def _header(result: Classified, version: str) -> str:
                 number=_percent(ours.accuracy),
                 text=f"of {ours.count:,} labels that were held out were found again: "
                 f"{_interval(ours)} with 95 % confidence.",
-                small=f"Best simple method: {escape(simple.name)}, {_percent(simple.accuracy)}.",
+                small=f"Best simple method: {escape(simple.title)}, {_percent(simple.accuracy)}.",
             )
         )
     cards.append(
@@ -112,7 +116,7 @@ def _header(result: Classified, version: str) -> str:
     )
 
 
-def _read(result: Classified) -> str:
+def _read(result: Classified, heldout: HeldOut | None) -> str:
     plan = result.plan
     source = plan.source
     facts = [("File", str(source.path)), ("Format", source.format.upper())]
@@ -136,12 +140,16 @@ def _read(result: Classified) -> str:
     if len(rows) > MANY:
         columns = f"<details><summary>All {len(rows)} columns</summary>{columns}</details>"
     return section(
-        "What was read", definitions(facts), _list("Worth knowing:", result.notes), prose.COLUMNS, columns
+        "What was read",
+        definitions(facts),
+        _list("Worth knowing:", [*result.notes, *estimate_notes(result, heldout)]),
+        prose.COLUMNS,
+        columns,
     )
 
 
-def _classes(result: Classified) -> str:
-    plan, heldout = result.plan, result.heldout
+def _classes(result: Classified, heldout: HeldOut | None) -> str:
+    plan = result.plan
     names = plan.target.classes
     without = plan.codes < 0
     predicted = np.bincount(result.answers[without & (result.answers >= 0)], minlength=len(names))
@@ -163,7 +171,7 @@ def _classes(result: Classified) -> str:
         rows.append(cells)
     head = ["Class", "Labelled", "Predicted", "Mean probability"]
     if heldout is not None:
-        head += ["Recall, PinvGCN", f"Recall, {heldout.best_simple.name.lower()}"]
+        head += ["Recall, PinvGCN", f"Recall, {heldout.best_simple.title.lower()}"]
     caption = (
         "Predicted: of rows that had no class. Recall: of the labels that were held out, the share found."
     )
@@ -172,14 +180,14 @@ def _classes(result: Classified) -> str:
     return section("The classes", table(head, rows, caption), sets)
 
 
-def _trust(result: Classified) -> str:
-    heldout, names = result.heldout, result.plan.target.classes
+def _trust(result: Classified, heldout: HeldOut | None) -> str:
+    names = result.plan.target.classes
     if heldout is None:
         return section("How well it works", prose.NOT_HELD_OUT)
     best = max(score.accuracy for score in heldout.scores)
     rows = [
         [
-            cell(escape(score.name)),
+            cell(escape(score.title)),
             cell(_percent(score.accuracy), bar=score.accuracy),
             cell(_interval(score)),
             cell(f"{score.macro_f1:.3f}", bar=score.macro_f1),
@@ -311,7 +319,8 @@ def _learned(result: Classified) -> str:
 
 def _choices(result: Classified, surroundings: dict[str, Any], out: Path | None, drawing: float) -> str:
     model, request = result.model, result.request
-    seconds = {**result.seconds, "report": drawing, "all": result.seconds["all"] + drawing}
+    seconds = {**result.seconds, "report": drawing}
+    seconds["all"] = seconds.pop("all", sum(result.seconds.values())) + drawing
     binning = "equally many rows" if model.binning == "quantile" else "equal width"
     facts = [
         ("Numbers", f"up to {model.bins} bins of {binning}"),

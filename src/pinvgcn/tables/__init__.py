@@ -2,13 +2,11 @@
 
 - ``target``: the column that is to be predicted
 - ``plan``: the table as read: which rows and columns take part
-- ``heldout``: how well the labels of some rows are found from those of the others
 - ``classify``: the whole job
 - ``predict``: a saved model on another file, in chunks
 - ``explain``: why a row of a file gets its class from a saved model
 - ``cost``: what it will take
 - ``questions``: the rows whose label would help most
-- ``report``: the page
 """
 
 from pinvgcn.tables.classify import Classified, ClassifyRequest, classify_table, save_model

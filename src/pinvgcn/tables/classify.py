@@ -22,12 +22,12 @@ from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
 from pinvgcn.io.unfinished import check_output
 from pinvgcn.repeated_fits import SharedRows
-from pinvgcn.tables.heldout import HeldOut, folds_of, held_out, sampled, simple_methods
 from pinvgcn.tables.plan import BINNING, TablePlan
 
 OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is
 ROWS = 100_000  # that are written at a time
+STEPS = 3  # of classify_table
 Tell = Callable[[str], None]
 
 
@@ -52,7 +52,7 @@ class Classified:
     proba: np.ndarray  # (n, m), NaN where there is no prediction
     predicted: np.ndarray  # (m,) rows of each predicted class, of all ranks
     new: np.ndarray  # (m,) of these, the rows that had no class
-    heldout: HeldOut | None
+    rows: SharedRows  # to fit to other labels of the same rows
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sets: np.ndarray | None = None  # (n, m), a mask
@@ -99,7 +99,6 @@ class Classified:
         """Plain numbers, for JSON."""
         plan = self.plan
         names = plan.target.classes
-        heldout = self.heldout
         return {
             "table": {
                 "path": str(plan.source.path),
@@ -119,14 +118,6 @@ class Classified:
                 {"name": c.name, "kind": c.kind, "becomes": c.becomes, "missing": c.missing, "note": c.note}
                 for c in plan.recipe.plans
             ],
-            "held_out": None
-            if heldout is None
-            else {
-                "rows": heldout.ours.count,
-                "parts": heldout.folds,
-                "methods": [score.as_dict() for score in heldout.scores],
-                "best_simple_method": heldout.best_simple.name,
-            },
             "experts": self.experts,
             "column_importance": None if self.importance is None else self.importance.as_dict(),
             "new_columns": self.columns,
@@ -137,16 +128,10 @@ class Classified:
         }
 
 
-def steps(plan: TablePlan) -> int:
-    """How many lines of progress ``classify_table`` gives."""
-    return 3 + 3 * folds_of(plan.labelled)[1]
-
-
 def classify_table(
     plan: TablePlan, request: ClassifyRequest | None = None, *, progress: Tell = lambda line: None
 ) -> Classified:
-    """Fit to all rows, predict all, and see how well labels that are held out are found."""
-    started = time.perf_counter()
+    """Fit to all rows and predict all. ``progress`` hears STEPS lines."""
     request = ClassifyRequest() if request is None else request
     check_sets(plan, request.sets)
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
@@ -163,28 +148,7 @@ def classify_table(
     importance = None
     if fitted.fitted_.conformal is not None:
         importance = fitted.column_importance(plan.frame, sources=plan.recipe.sources)
-    judged = time.perf_counter()
-    seconds["column importance"] = judged - trained
-    labelled = sampled(codes, len(names), group=group)
-    start, asked = group.offset(len(labelled))
-
-    def ours(labels: np.ndarray, seed: int) -> np.ndarray:
-        mine = np.full(len(codes), UNLABELLED)
-        mine[labelled] = labels[start : start + len(labelled)]
-        # they warn as the first fit did
-        with warnings.catch_warnings(record=True, action="always"), stopped_by_interrupts():
-            said = np.asarray(rows.fit(mine, random_state=seed).transduction_, dtype=np.int64)
-        return group.rows(said[labelled])
-
-    heldout = held_out(
-        group.rows(codes[labelled]),
-        len(names),
-        {OURS: ours, **simple_methods(plan.frame.iloc[labelled], request.class_weight, group=group)},
-        labelled=plan.labelled,
-        random_state=request.random_state,
-        progress=progress,
-    )
-    seconds["held-out estimate"] = time.perf_counter() - judged
+    seconds["column importance"] = time.perf_counter() - trained
     answers = np.full(len(plan.codes), UNLABELLED)
     proba = np.full((len(plan.codes), len(names)), np.nan)
     answers[plan.known] = np.asarray(fitted.transduction_, dtype=np.int64)
@@ -203,23 +167,8 @@ def classify_table(
         for some in (said, said & (plan.codes == UNLABELLED))
     )
     notes = [*plan.notes(), *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)]
-    if heldout is not None and heldout.alone:
-        alone = ", ".join(repr(plan.target.classes[c]) for c in heldout.alone[:5])
-        notes.append(f"only one row is labelled {alone}: how well such rows are found cannot be estimated")
-    if heldout is not None and heldout.best_simple.accuracy > heldout.ours.accuracy:
-        best = heldout.best_simple
-        notes.append(
-            f"{best.name.lower()} found more of the held-out labels than {OURS}: "
-            f"{100 * best.accuracy:.1f} % against {100 * heldout.ours.accuracy:.1f} %"
-        )
-    usable = group.sum(int((codes != UNLABELLED).sum()))
-    if heldout is not None and asked < usable:
-        notes.append(f"how well each method works was estimated with {asked:,} of the {usable:,} labels")
-    if heldout is None:
-        notes.append("no class has two labels: how well this works cannot be estimated")
-    seconds["all"] = time.perf_counter() - started
     return Classified(
-        plan, request, fitted, answers, proba, predicted, new, heldout, seconds, tuple(notes), sets, sizes,
+        plan, request, fitted, answers, proba, predicted, new, rows, seconds, tuple(notes), sets, sizes,
         importance,
     )  # fmt: skip
 
@@ -233,19 +182,19 @@ def check_sets(plan: TablePlan, coverage: float | None) -> None:
         check_counts(coverage, plan.group.sum(own), plan.target.classes)
 
 
-def save_model(result: Classified, path: str | Path, *, force: bool = False) -> None:
-    """The model with all that ``predict_table`` needs for other files."""
+def save_model(
+    result: Classified, path: str | Path, *, about: dict[str, Any] | None = None, force: bool = False
+) -> None:
+    """The model with all that ``predict_table`` needs for other files, and what is known ``about`` it."""
     path = check_output(path, force=force or result.plan.group.rank > 0)  # the first rank writes it
-    about = {
+    known = {
         "kind": ABOUT,
         "target": result.plan.target.to_dict(),
         "recipe": result.plan.recipe.to_dict(),
         "rows": result.plan.rows,
         "labelled": result.plan.labelled,
     }
-    if result.heldout is not None:
-        about["held_out"] = result.heldout.ours.as_dict()
-    result.model.save(path, about=about)
+    result.model.save(path, about=known | (about or {}))
 
 
 def new_columns(

@@ -11,7 +11,6 @@ import torch
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import TableSource
 from pinvgcn.jobs.cost import LIBRARIES, Cost
-from pinvgcn.tables.heldout import folds_of
 from pinvgcn.tables.plan import TablePlan
 
 CELL = 50.0  # bytes: its text, its place in a hyperedge, and what is made of that
@@ -29,17 +28,16 @@ FOREST = 0.4  # seconds, and ...
 FOREST_ROW, FOREST_LABEL = 2e-5, 2e-4  # ... for each row, and for each labelled one
 
 
-def cost_of(plan: TablePlan) -> Cost:
-    """Of ``classify_table`` on this plan."""
+def cost_of(plan: TablePlan, folds: int) -> Cost:
+    """Of ``classify_table`` on this plan, and of so many ``folds`` of held-out labels."""
     columns = len(plan.frame.columns)
     cells = plan.rows * max(columns, len(plan.source.columns))
     memory = LIBRARIES + CELL * cells + BASIS * plan.distinct * plan.hyperedges
     nodes = plan.distinct if plan.distinct <= ALL_NODES else SOME_NODES
-    runs = folds_of(plan.labelled)[1]
     fit = FIT + STEP * nodes * (columns + HIDDEN) + SUMMED * plan.distinct
     side_by_side = min(torch.get_num_threads(), MEMBERS)
-    simple = runs * (FOREST + FOREST_ROW * plan.rows + FOREST_LABEL * plan.labelled)
-    seconds = READ * cells + PREPARED * plan.distinct + (runs + 1) * fit / side_by_side + simple
+    simple = folds * (FOREST + FOREST_ROW * plan.rows + FOREST_LABEL * plan.labelled)
+    seconds = READ * cells + PREPARED * plan.distinct + (folds + 1) * fit / side_by_side + simple
     return Cost(memory, seconds)
 
 

@@ -26,7 +26,7 @@ from pinvgcn.report.figures.drawing import (
     new_figure,
     style,
 )
-from pinvgcn.report.figures.scene import Camera, camera_for, render
+from pinvgcn.report.figures.scene import Projection, camera_for, render
 
 MOST_IN_A_ROW = 6  # names of classes
 PALE = to_rgb("#b0b0b0")
@@ -139,7 +139,7 @@ def _reliability(axes: Axes, sure: np.ndarray, right: np.ndarray) -> None:
 
 def panel(
     axes: Axes,
-    camera: Camera,
+    camera: Projection,
     points: np.ndarray,
     colours: np.ndarray | tuple[float, float, float],
     title: str,
@@ -172,13 +172,13 @@ def class_legend(figure: Figure, colours: np.ndarray, class_names: tuple[str, ..
     )
 
 
-def _mark(axes: Axes, camera: Camera, points: np.ndarray, colours: np.ndarray) -> None:
+def _mark(axes: Axes, camera: Projection, points: np.ndarray, colours: np.ndarray) -> None:
     """A few points as discs with an outline."""
     plane, _ = camera.project(points)
     axes.scatter(plane[:, 0], plane[:, 1], s=15, c=colours, edgecolors=INK, linewidths=0.6, zorder=3)
 
 
-def _metres(axes: Axes, camera: Camera, points: np.ndarray) -> None:
+def _metres(axes: Axes, camera: Projection, points: np.ndarray) -> None:
     """The two floor edges nearest to the eye and an upright one, with ticks in metres."""
     low, high = np.quantile(points, [0.001, 0.999], axis=0)
     near = np.where(np.abs(low - camera.eye) < np.abs(high - camera.eye), low, high)

@@ -16,7 +16,7 @@ FLOOR = 0.45  # the darkest that a step in depth can make a colour
 
 
 @dataclass(frozen=True)
-class Camera:
+class Projection:
     """An eye, three perpendicular directions, and the window of the image plane that is seen."""
 
     eye: np.ndarray  # (3,)
@@ -37,7 +37,7 @@ class Camera:
 
 def camera_for(
     points: np.ndarray, *, azimuth: float = -62.0, elevation: float = 42.0, margin: float = 0.02
-) -> Camera:
+) -> Projection:
     """A camera that looks down on the whole cloud, the long side of it across the picture."""
     low, high = np.quantile(points, [0.002, 0.998], axis=0)
     centre, extent = (low + high) / 2, high - low
@@ -47,18 +47,18 @@ def camera_for(
     right = np.cross([0.0, 0.0, 1.0], away)
     right /= np.linalg.norm(right)
     axes = np.stack([right, np.cross(away, right), -away])
-    camera = Camera(centre + 1.5 * np.linalg.norm(extent) * away, axes, (0.0, 1.0, 0.0, 1.0))
+    camera = Projection(centre + 1.5 * np.linalg.norm(extent) * away, axes, (0.0, 1.0, 0.0, 1.0))
     plane, _ = camera.project(points)
     left, bottom = plane.min(axis=0)
     rightmost, top = plane.max(axis=0)
     pad = margin * (rightmost - left)
-    return Camera(camera.eye, axes, (left - pad, rightmost + pad, bottom - pad, top + pad))
+    return Projection(camera.eye, axes, (left - pad, rightmost + pad, bottom - pad, top + pad))
 
 
 def render(
     points: np.ndarray,
     colours: np.ndarray,
-    camera: Camera,
+    camera: Projection,
     *,
     width: int = 1200,
     size: float = 2.2,
