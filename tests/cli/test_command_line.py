@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,7 +47,21 @@ def quiet(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     return capfd
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], []])
+def test_alone_it_shows_five_things_to_do(quiet: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    out, err = quiet.readouterr()
+    shown = re.findall(r"  pinvgcn (\w+)", out)
+    assert shown == ["demo", "segment", "label", "classify", "predict"]
+    assert max(map(len, out.splitlines())) <= 105
+    assert err == ""
+
+
+def test_completion_of_a_shell(quiet: pytest.CaptureFixture[str]) -> None:
+    result = pinvgcn("--show-completion", "bash")
+    assert (result.returncode, "_PINVGCN_COMPLETE" in result.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
 def test_help_lists_the_commands(arguments: list[str], quiet: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     out, err = quiet.readouterr()

@@ -24,9 +24,19 @@ from pinvgcn.cli.reproduce import reproduce
 from pinvgcn.cli.segment import EXAMPLES as SEGMENT
 from pinvgcn.cli.segment import segment
 
+# what `pinvgcn` alone prints: the five things that one can do
+FIRST = """pinvgcn classifies every point of a scan, or every row of a table, from a few labels.
+
+  see it work                  pinvgcn demo
+  classify a scan              pinvgcn segment scan.laz --labels classification -o done.laz
+  label a scan by clicking     pinvgcn label scan.laz
+  classify a table             pinvgcn classify table.csv --target kind -o done.csv
+  apply a saved model          pinvgcn predict town.model other.laz -o done.laz
+
+All commands: pinvgcn --help. One of them: pinvgcn segment --help. Is this machine ready: pinvgcn doctor."""
+
 app = typer.Typer(
     name="pinvgcn",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -54,7 +64,7 @@ def _root(
 ) -> None:
     """Classify the points of a scan, the rows of a table or the nodes of a graph from a few labels."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        typer.echo(FIRST)
 
 
 app.command()(demo)
