@@ -15,6 +15,7 @@
     ├── ModelFileError           a saved spectrum or model that cannot be read  (an OSError)
     ├── ScanFileError            a scan that cannot be read or written          (an OSError)
     ├── JobError                 a folder in which a job keeps its work         (an OSError)
+    ├── OutputError              another file that cannot be written            (an OSError)
     ├── TrainingError            training failed: the loss is not finite        (a RuntimeError)
     ├── PeerError                another process of the same job has ended      (a RuntimeError)
     └── MissingDependencyError   an optional package is not installed           (an ImportError)
@@ -81,6 +82,10 @@ class ScanFileError(PinvGCNError, OSError):
 
 class JobError(PinvGCNError, OSError):
     """The folder in which a job keeps its work cannot be used."""
+
+
+class OutputError(PinvGCNError, OSError):
+    """A report or another file of results cannot be written."""
 
 
 class TrainingError(PinvGCNError, RuntimeError):

@@ -16,7 +16,7 @@ from pinvgcn.errors import InputError, LabelError, ParameterError, PinvGCNError,
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.shared_tiles import shared_tiles
 from pinvgcn.features.tiles import Piece
-from pinvgcn.io.unfinished import remove_leftovers, unfinished
+from pinvgcn.io.atomic import atomic_file, remove_leftovers
 from pinvgcn.jobs import locked
 from pinvgcn.scans import SegmentRequest, segment
 from pinvgcn.scans.cost_of_many import plan_many
@@ -217,7 +217,7 @@ def test_leftovers_are_those_of_one_file(tmp_path):
 def test_what_cannot_be_written_is_named_by_its_kind(tmp_path):
     place = tmp_path / "none" / "a"
     refused = pytest.raises(ScanFileError, match="could not be written")
-    with refused, unfinished(place, error=ScanFileError) as path:
+    with refused, atomic_file(place, error=ScanFileError) as path:
         path.write_text("")
 
 

@@ -297,8 +297,8 @@ def test_a_device_that_is_full(scans, monkeypatch, tmp_path):
         pytest.skip("there is no /dev/full here")
     for name in ("old.las", "old.laz", "plain.xyz", "plain.xyz.gz", "packed.pcd"):
         writer = open_scan(scans[name]).writer(tmp_path / name, {})
-        monkeypatch.setattr(writer, "_temporary", Path("/dev/full"))
-        monkeypatch.setattr(Path, "unlink", lambda *args, **kwargs: None)
+        opened = writer._open
+        monkeypatch.setattr(writer, "_open", lambda path, opened=opened: opened(Path("/dev/full")))
         with pytest.raises(ScanFileError, match=r"could not be written \(No space left on device\)"), writer:
             pass
 

@@ -14,7 +14,7 @@ from pinvgcn.app.session import Session
 from pinvgcn.errors import LabelError, PinvGCNError
 from pinvgcn.io import ScanSource
 from pinvgcn.io.asprs import CLASSES
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import write_text
 
 OWN = 64  # the first class number that LAS leaves to its users,
 LAST = 31  # and the last that its old point formats have room for
@@ -43,8 +43,7 @@ def write_labels(source: ScanSource, session: Session) -> Path:
     for point, number in zip(points.tolist(), numbers.tolist(), strict=True):
         rows.writerow([point, codes[number], names[number], *session.cloud.points[point].tolist()])
     path = _beside(source.path, ".labels.csv")
-    with unfinished(path) as temporary:
-        temporary.write_text(text.getvalue(), encoding="utf-8", newline="")
+    write_text(path, text.getvalue())
     return path
 
 

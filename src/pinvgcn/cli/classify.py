@@ -115,7 +115,7 @@ def classify(
     from pinvgcn.cli.table_parts import as_parts, classify_parts
     from pinvgcn.cli.working import working
     from pinvgcn.io import open_table
-    from pinvgcn.io.unfinished import check_output
+    from pinvgcn.io.atomic import check_output
 
     if as_parts(table):
         classify_parts(
@@ -210,8 +210,8 @@ def check_something(*files: Path | None, dry_run: bool) -> None:
 def check_besides(files: dict[str, Path | None], tables: Sequence[Path], *, force: bool) -> None:
     """Refuse what cannot be written beside the table, what is the table itself, and one file twice."""
     from pinvgcn.errors import ParameterError
+    from pinvgcn.io.atomic import check_output
     from pinvgcn.io.question_file import check_question_file
-    from pinvgcn.io.unfinished import check_output
 
     read = {path.resolve() for path in tables}
     taken: dict[Path, str] = {}

@@ -16,13 +16,13 @@ import gzip
 import hashlib
 import http.client
 import os
-import tempfile
 import urllib.request
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from pinvgcn.errors import DatasetError
+from pinvgcn.io.atomic import atomic_file
 
 EMBEDDED = Path(__file__).parent / "embedded"
 TIMEOUT = 60.0  # seconds without an answer from a server
@@ -122,10 +122,8 @@ def _download(file: DataFile) -> bytes:
     target = cache_folder() / file.path
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(packed)
-        os.replace(unfinished, target)
+        with atomic_file(target, error=DatasetError) as temporary:
+            temporary.write_bytes(packed)
     except OSError as error:
         raise DatasetError(
             f"The download of {file.url} could not be kept as {target} ({error}). "

@@ -33,13 +33,3 @@ def check_absent(folder: Path, names: Iterable[str], *, force: bool) -> None:
     there = next((folder / name for name in names if (folder / name).exists()), None)
     if there is not None and not force:
         raise ParameterError(f"{there} is there already. Choose another folder with --out, or add --force.")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or nothing: an interrupted run leaves the old one."""
-    unfinished = path.with_name(f".{path.name}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.demo import Demo
-from pinvgcn.experiments.files import write_text
 from pinvgcn.experiments.pieces import name_cell, percent, recall_table, seconds_cell, share_cell
 from pinvgcn.experiments.task import Sink
+from pinvgcn.io.atomic import write_text
 from pinvgcn.report import figures, prose
 from pinvgcn.report.environment import environment
 from pinvgcn.report.learned import learned_filters, mean_weights

@@ -20,7 +20,7 @@ from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.tiles import SIZE, Piece, Tiles, share_out
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import atomic_file, write_text
 
 FILE = "tiles.json"  # there once all tiles are
 
@@ -61,7 +61,7 @@ def shared_tiles(
 
 
 def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
-    with unfinished(tiles.path("points", tile), error=ScanFileError) as path, path.open("wb") as whole:
+    with atomic_file(tiles.path("points", tile), error=ScanFileError) as path, path.open("wb") as whole:
         for part in parts:
             if part.exists():
                 with part.open("rb") as file:
@@ -83,8 +83,7 @@ def _save(tiles: Tiles) -> None:
         "low": tiles.low.tolist(),
         "high": tiles.high.tolist(),
     }
-    with unfinished(tiles.folder / FILE, error=ScanFileError) as path:
-        path.write_text(json.dumps(said))
+    write_text(tiles.folder / FILE, json.dumps(said), error=ScanFileError)
 
 
 def saved_tiles(folder: Path, group: Group) -> Tiles:

@@ -21,7 +21,7 @@ from pinvgcn.features.cell_size import cell_size
 from pinvgcn.features.cut import Cut
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import atomic_file
 
 SIZE = 500_000  # points of a tile
 READ = 2**18  # points of a tile read at a time
@@ -122,7 +122,7 @@ class Tiles:
     def keep(self, name: str, tile: int, values: np.ndarray) -> None:
         """Write values (k, v) of the points of a tile, for those around it to see."""
         place = Path(f"{self.path(name, tile)}.npy")
-        with unfinished(place, error=ScanFileError) as path, path.open("wb") as file:
+        with atomic_file(place, error=ScanFileError) as path, path.open("wb") as file:
             np.save(file, values)
 
     def has(self, name: str, tile: int) -> bool:

@@ -8,8 +8,8 @@
 
 ``formats.py`` tells the formats of scans apart; ``scan.py`` and ``scan_writer.py`` say what each of them
 offers; one folder a format. ``tables.py`` does all of that for tables; ``delimited.py`` and ``parquet.py``
-are their formats, ``encodings.py`` which characters the bytes of a text file stand for, ``unfinished.py`` a
-file that is whole or not there. ``tensors.py``: arrays and JSON in one safetensors file.
+are their formats, ``encodings.py`` which characters the bytes of a text file stand for, ``atomic.py``
+files that are written whole or not at all. ``tensors.py``: arrays and JSON in one safetensors file.
 """
 
 from pinvgcn.io.formats import open_scan

@@ -43,9 +43,9 @@ class ConvertingWriter(ScanWriter):
         narrow = narrowed(plain, dtype, _WIDTHS[self.format], self.format.upper())
         return Scalar(plain, narrow.newbyteorder("<"))
 
-    def _open(self) -> IO[bytes]:
+    def _open(self, path: Path) -> IO[bytes]:
         packed = self.format == "text" and self.out.name.lower().endswith(".gz")
-        return Packed(self._temporary) if packed else self._temporary.open("wb")  # type: ignore[return-value]
+        return Packed(path) if packed else path.open("wb")  # type: ignore[return-value]
 
     def _check(self, name: str, values: np.ndarray) -> None:
         """What the source's format could not hold does not matter here."""

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
+from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.encodings import find_encoding, text_lines
 from pinvgcn.io.tables import MISSING, ROWS, TableSource
-from pinvgcn.io.unfinished import unfinished
 
 SEPARATORS = (",", ";", "\t", "|")
 SAMPLE = 1 << 16  # characters from which the separator is found
@@ -80,7 +80,7 @@ class DelimitedTable(TableSource):
         """See ``TableSource``. ``decimal`` is the decimal sign of new numbers."""
         out = self.check_copy(out, force=force)
         self.check_new(columns)
-        with unfinished(out) as temporary:
+        with atomic_file(out, error=TableFileError) as temporary:
             compressed = out.suffix.lower() == ".gz"
             with gzip.open(temporary, "wb") if compressed else temporary.open("wb") as file:
                 writer = DelimitedWriter(self, file, tuple(columns), decimal)

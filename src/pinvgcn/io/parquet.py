@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
+from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.tables import ROWS, TableSource
-from pinvgcn.io.unfinished import unfinished
 
 MAGIC = b"PAR1"
 # whole numbers and booleans stay what they are beside missing ones
@@ -81,7 +81,7 @@ class ParquetTable(TableSource):
         """See ``TableSource``. The types of new columns are those of the first frame that is written."""
         out = self.check_copy(out, force=force)
         self.check_new(columns)
-        with unfinished(out) as temporary:
+        with atomic_file(out, error=TableFileError) as temporary:
             writer = ParquetWriter(self, temporary, tuple(columns))
             try:
                 yield writer

@@ -8,12 +8,13 @@ two questions are about the same.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pinvgcn.errors import ParameterError, PinvGCNError
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import write_text
 
 COUNT = 50  # questions at most
 DIGITS = 6  # after the point of a number
@@ -29,10 +30,11 @@ def write_question_file(
     path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, error: type[PinvGCNError]
 ) -> None:
     """The file appears when it is whole; what the system refuses is raised as ``error``."""
-    with unfinished(path, error=error) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows([_text(value) for value in row] for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_text(value) for value in row] for row in rows)
+    write_text(path, text.getvalue(), error=error)
 
 
 def expected_wrong(wrong: float) -> str:

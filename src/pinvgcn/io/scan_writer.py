@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 from pinvgcn.checks import check_choice
 from pinvgcn.errors import DataError, ScanFileError
+from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.failures import reading, reason, writing
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 
@@ -104,7 +106,7 @@ class ScanWriter(ABC):
         self.out = out
         self.columns = columns
         self.written = 0
-        self._temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+        self._whole = contextlib.ExitStack()
         self._stream: IO[bytes] | None = None
         self._beside: dict[str, Iterator[ScanChunk]] = {}
 
@@ -128,8 +130,8 @@ class ScanWriter(ABC):
         """Raise where the target cannot hold the values of a column."""
         self.source.check_values(name, values)
 
-    def _open(self) -> IO[bytes]:
-        return self._temporary.open("wb")
+    def _open(self, path: Path) -> IO[bytes]:
+        return path.open("wb")
 
     def present(self, name: str, count: int) -> np.ndarray:
         """What a field of the source holds at the next ``count`` points, asked for once before each write."""
@@ -140,10 +142,11 @@ class ScanWriter(ABC):
     def __enter__(self) -> Self:
         try:
             with writing(self.out):
-                self._stream = self._open()
+                temporary = self._whole.enter_context(atomic_file(self.out, error=ScanFileError))
+                self._stream = self._open(temporary)
                 self._begin(self._stream)
         except BaseException:
-            self._abandon()
+            self._abandon(*sys.exc_info())
             raise
         return self
 
@@ -179,11 +182,14 @@ class ScanWriter(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if kind is not None:
+            self._abandon(kind, error, trace)
+            return
         try:
-            if kind is None:
-                self._finish()
-        finally:
-            self._abandon()
+            self._finish()
+        except BaseException:
+            self._abandon(*sys.exc_info())
+            raise
 
     def _finish(self) -> None:
         assert self._stream is not None
@@ -198,11 +204,12 @@ class ScanWriter(ABC):
             self._end()
             self._stream.flush()
             self._stream.close()
+            self._stream, self._beside = None, {}
             self._release()  # the target may be the source
-            os.replace(self._temporary, self.out)
+            self._whole.close()
 
-    def _abandon(self) -> None:
-        """Close everything; remove the temporary file, which is gone already where all went well."""
+    def _abandon(self, *error: Any) -> None:
+        """Close everything and remove the temporary file."""
         self._beside = {}
         with contextlib.suppress(Exception):
             self._release()
@@ -210,8 +217,8 @@ class ScanWriter(ABC):
             with contextlib.suppress(OSError, ValueError):  # a full disk fails again when it flushes
                 self._stream.close()
         self._stream = None
-        with contextlib.suppress(OSError):
-            self._temporary.unlink(missing_ok=True)
+        with contextlib.suppress(BaseException):  # the error itself is on its way
+            self._whole.__exit__(*error)
 
 
 def _as_column(name: str, values: npt.ArrayLike, dtype: np.dtype) -> np.ndarray:

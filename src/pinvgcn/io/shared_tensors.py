@@ -10,7 +10,8 @@ import json
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from safetensors.numpy import save
 
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ModelFileError
+from pinvgcn.io.atomic import atomic_file, write_errors
 from pinvgcn.io.tensors import bytes_of, described, hashed, plain_arrays
 
 PIECE = 2**24  # bytes that are read at a time
@@ -61,16 +63,18 @@ def save_together(
         places[name] = Place(0, array.dtype.str, tuple(shape))
     about = described(kind, description)
     places, header = _laid_out(places, about, "0" * 64)
-    first = {"temporary": f".{path.name}.{os.getpid()}.part", "header": len(header)}
-    told = group.values(first)[0]
-    temporary, start = path.with_name(told["temporary"]), told["header"]
-    try:
-        with together(group), _said(path):
+    refused = partial(write_errors, path, error=ModelFileError)
+    with ExitStack() as whole:
+        begun: str | None = None
+        with together(group), refused():
             if group.rank == 0:
+                begun = whole.enter_context(atomic_file(path, error=ModelFileError)).name
                 end = max((place.begin + place.size for place in places.values()), default=0)
-                with open(temporary, "wb") as file:
-                    file.truncate(start + end)
-        with together(group), _said(path), open(temporary, "r+b") as file:
+                with open(path.with_name(begun), "wb") as file:
+                    file.truncate(len(header) + end)
+        told, start = group.values([begun, len(header)])[0]
+        temporary = path.with_name(told)
+        with together(group), refused(), open(temporary, "r+b") as file:
             for name, array in plain.items():
                 if name in by_node:
                     _write_rows(file, array, by_node[name], places[name], start, rows[name])
@@ -79,26 +83,12 @@ def save_together(
                     file.write(bytes_of(array))
             file.flush()
             os.fsync(file.fileno())  # before another machine reads it
-        with together(group), _said(path):
+        with together(group), refused():
             if group.rank == 0:
                 found = _hash(temporary, about, places, start)
                 with open(temporary, "r+b") as file:
                     file.write(_laid_out(places, about, found)[1])
-                os.replace(temporary, path)
-    finally:
-        if group.rank == 0:
-            with suppress(OSError):  # where it could not be begun
-                temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _said(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ModelFileError(
-            f"{path} could not be written ({error}); choose another place, which all ranks reach."
-        ) from None
+                whole.close()
 
 
 def _laid_out(places: dict[str, Place], about: str, sha256: str) -> tuple[dict[str, Place], bytes]:

@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 import pandas as pd
 
 from pinvgcn.errors import ColumnError, ParameterError, TableFileError
-from pinvgcn.io.unfinished import check_output
+from pinvgcn.io.atomic import check_output
 
 ROWS = 100_000  # of a chunk
 # cells that mean "not known", whatever stands around them: what pandas, R, Excel, SQL and UCI write for it

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from pinvgcn.errors import ModelFileError
+from pinvgcn.io.atomic import atomic_file
 
-FORMAT = 7  # raised whenever the layout changes; docs/file_format.md describes each
+FORMAT = 1  # raised when the layout changes after a release; docs/file_format.md describes it
 _COMPLEX = "complex:"
 
 
@@ -27,17 +27,10 @@ def save_tensors(
     path: str | Path, kind: str, description: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> None:
     """Write the file, whole or not at all."""
-    path = Path(path)
     about, plain = described(kind, description), plain_arrays(arrays)
     header = {"pinvgcn": about, "sha256": digest(about, plain)}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with atomic_file(path, error=ModelFileError) as temporary:
         temporary.write_bytes(save(plain, metadata=header))  # save_file would hide it from other users
-        os.replace(temporary, path)
-    except OSError as error:
-        raise ModelFileError(f"{path} could not be written ({error}); choose another place.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def described(kind: str, description: dict[str, Any]) -> str:
@@ -96,15 +89,10 @@ def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(f"{path} was not written by pinvgcn: its description is missing.") from None
     if description.get("kind") != kind:
         raise ModelFileError(f"{path} must hold a {kind}. Got a {description.get('kind')!r} instead.")
-    if version > FORMAT:
+    if version != FORMAT:
         raise ModelFileError(
-            f"{path} has format {version}, newer than {FORMAT}, the newest that this "
-            "version of pinvgcn reads. Upgrade pinvgcn."
-        )
-    if version < FORMAT:
-        raise ModelFileError(
-            f"{path} has format {version}, of a pinvgcn before its first release; this one reads format "
-            f"{FORMAT}. Fit the model again and save it."
+            f"{path} has format {version}; this version of pinvgcn reads format {FORMAT}. "
+            "Upgrade pinvgcn, or fit the model again and save it."
         )
     if digest(header["pinvgcn"], arrays) != header.get("sha256"):
         raise ModelFileError(f"{path} is damaged: its content does not have the hash that it names.")

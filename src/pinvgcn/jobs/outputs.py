@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pinvgcn.errors import ParameterError
+from pinvgcn.io.atomic import check_output
 from pinvgcn.io.question_file import check_question_file
-from pinvgcn.io.unfinished import check_output
 
 
 @dataclass(frozen=True)

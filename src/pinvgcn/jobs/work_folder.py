@@ -18,7 +18,7 @@ from typing import Any
 
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import JobError
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs.lock import emptied, locked
 
 NAME = ".pinvgcn-work"
@@ -66,8 +66,7 @@ class WorkFolder:
 
     def note(self, name: str, value: Any = None) -> None:
         """Keep a value as JSON; that the file is there says that a step is done."""
-        with unfinished(self.path(name), error=JobError) as path:
-            path.write_text(json.dumps(value))
+        write_text(self.path(name), json.dumps(value), error=JobError)
 
     def noted(self, name: str) -> Any:
         """What was noted, now or before; None where nothing was."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io.asprs import class_name
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.report import figures, prose
 from pinvgcn.report.environment import environment
@@ -73,8 +73,7 @@ def write_scan_report(
     drawn = time.perf_counter()
     result.seconds["holding out labels"] = drawn - started
     tell("Drawing the report", 0, 1)
-    with unfinished(path) as temporary:
-        temporary.write_text(scan_page(result, heldout, drawn), encoding="utf-8")
+    write_text(path, scan_page(result, heldout, drawn))
     result.seconds["report"] = time.perf_counter() - drawn
     return heldout
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.io.atomic import check_output, write_text
 from pinvgcn.io.question_file import expected_wrong
-from pinvgcn.io.unfinished import check_output, unfinished
 from pinvgcn.report import figures
 from pinvgcn.report import table_prose as prose
 from pinvgcn.report.environment import environment
@@ -45,9 +45,7 @@ def write_report(
     """Write the page, whole or not at all; ``asked`` is the file that has all ``questions``."""
     path = check_output(path, force=force)
     started = time.perf_counter()
-    with unfinished(path) as temporary:
-        page = html_report(result, heldout, out=out, questions=questions, asked=asked)
-        temporary.write_text(page, encoding="utf-8")
+    write_text(path, html_report(result, heldout, out=out, questions=questions, asked=asked))
     result.seconds["report"] = time.perf_counter() - started
 
 

@@ -22,7 +22,7 @@ from pinvgcn.features.shared_tiles import FILE, for_rank, saved_tiles, shared_ti
 from pinvgcn.features.tiles import Tiles, share_out
 from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.io import open_scan
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import atomic_file
 from pinvgcn.jobs import Progress, WorkFolder, silent, work_folder
 from pinvgcn.scans.asked import Asked, Request
 from pinvgcn.scans.doubts import Doubts, look, wanted
@@ -70,7 +70,7 @@ def segment_many(
         model = PinvGCNClassifier.load(job.work.path(MODEL))
         if request.save_model is not None and group.rank == 0:
             job.work.note(SAVED, str(request.save_model.resolve()))
-            with unfinished(request.save_model, error=ScanFileError) as path:
+            with atomic_file(request.save_model, error=ScanFileError) as path:
                 shutil.copyfile(job.work.path(MODEL), path)
         totals = job.classify(model, tiles, overview, relabel=request.relabel)
         return job.result(model, totals, overview, tiles)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.tiles import share_out
-from pinvgcn.io.unfinished import remove_leftovers, unfinished
+from pinvgcn.io.atomic import atomic_file, remove_leftovers
 from pinvgcn.jobs import Progress, WorkFolder
 from pinvgcn.scans.files import Files
 from pinvgcn.scans.output import Copy, Outcomes
@@ -22,7 +22,7 @@ from pinvgcn.scans.totals import Totals
 def keep_answers(work: WorkFolder, tile: int, index: np.ndarray, outcomes: Outcomes) -> None:
     """What is said of the points of a tile, in the order of the cloud."""
     arrays = {name: array for name, array in vars(outcomes).items() if array is not None}
-    with unfinished(work.path(f"answer-{tile}"), error=ScanFileError) as path, path.open("wb") as file:
+    with atomic_file(work.path(f"answer-{tile}"), error=ScanFileError) as path, path.open("wb") as file:
         np.savez(file, index=index, **arrays)
 
 

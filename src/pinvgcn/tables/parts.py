@@ -14,7 +14,7 @@ from typing import Any
 
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ParameterError
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs.work_folder import stamp
 
 NOTE = ".pinvgcn.json"
@@ -50,8 +50,7 @@ def prepare(
         for name in found.stale:  # or it would count as done when this run has been interrupted
             (folder / name).unlink()
         parts = {**found.before, **{path.name: stamp(path) for path in files}}
-        with unfinished(folder / NOTE) as temporary:
-            temporary.write_text(json.dumps({"command": command, "parts": parts}, indent=1))
+        write_text(folder / NOTE, json.dumps({"command": command, "parts": parts}, indent=1))
         return found.done
 
     return _of_first(made, group)

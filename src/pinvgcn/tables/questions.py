@@ -24,9 +24,9 @@ from pinvgcn.errors import TableFileError
 from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.distinct import row_hashes
 from pinvgcn.io import TableSource
+from pinvgcn.io.atomic import check_output
 from pinvgcn.io.question_file import COUNT, expected_wrong, write_question_file
 from pinvgcn.io.table_parts import parts_of
-from pinvgcn.io.unfinished import check_output
 from pinvgcn.tables.classify import Classified
 from pinvgcn.wording import counted
 

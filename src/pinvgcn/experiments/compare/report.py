@@ -13,9 +13,8 @@ import numpy as np
 
 from pinvgcn.experiments.compare.chart import chart
 from pinvgcn.experiments.comparison import Comparison
-from pinvgcn.experiments.files import write_text
 from pinvgcn.experiments.pieces import name_cell, recall_table, seconds_cell, share_cell
-from pinvgcn.io.unfinished import unfinished
+from pinvgcn.io.atomic import atomic_file, write_text
 from pinvgcn.report.environment import environment
 from pinvgcn.report.figures import confusion
 from pinvgcn.report.figures.drawing import inline_svg, style
@@ -91,7 +90,7 @@ def write_contest(contest: Contest, folder: Path) -> dict[str, Any]:
     surroundings = environment()
     numbers = results(contest, surroundings)
     write_text(folder / "results.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
-    with style(), unfinished(folder / "comparison.png") as picture:
+    with style(), atomic_file(folder / "comparison.png") as picture:
         chart(contest.comparison, OURS).savefig(
             picture, format="png", dpi=160, facecolor="white", metadata={"Software": None}
         )

@@ -31,10 +31,10 @@ class TextWriter(ScanWriter):
         self._appended = [name for name in columns if name not in names]
         self._file: IO[bytes] | None = None
 
-    def _open(self) -> IO[bytes]:
+    def _open(self, path: Path) -> IO[bytes]:
         if self.out.name.lower().endswith(".gz"):
-            return Packed(self._temporary)  # type: ignore[return-value]
-        return self._temporary.open("wb")
+            return Packed(path)  # type: ignore[return-value]
+        return path.open("wb")
 
     def _begin(self, stream: IO[bytes]) -> None:
         dialect = self.source.dialect
