@@ -10,13 +10,16 @@ from __future__ import annotations
 import numbers
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.errors import ColumnError, DataError, DataTypeError, LabelError, ParameterError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 UNLABELLED = -1  # the code of a node without a label, in encoded labels and in integer labels
 UNLABELLED_AS_TEXT = ("", "-1", "-1.0", "nan", "None", "<NA>")  # what numpy and pandas make of it beside text
@@ -85,7 +88,7 @@ def check_rows(matrix: Any, n: int, name: str, of: str) -> None:
         raise DataError(f"{name} must have one row for each of the {n} {of}. Got {rows} rows instead.")
 
 
-def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
     """Remember the number and names of the columns of X, or compare with them, as scikit-learn does.
 
     What has no columns is refused where it is read.
