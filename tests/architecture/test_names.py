@@ -101,3 +101,9 @@ def _is_self(node: ast.expr) -> bool:
 
 def _is_any(annotation: ast.expr | None) -> bool:
     return annotation is not None and ast.unparse(annotation) in ("Any", "Any | None", "object")
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """pytest knows them by their names alone."""
+    names = [file.name for file in Path(__file__).parents[1].rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
