@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.experiments.compare.tasks import TITLES, load_task, task_of
-from pinvgcn.experiments.comparison import RunScore, confusion_matrix
+from pinvgcn.experiments.comparison import RunScore
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Method, PreparedMethod, Task
@@ -114,7 +115,7 @@ class Bench:
             start = time.perf_counter()
             codes = self.prepared[method.name].answer(labels, seed).codes
         asked = self.task.asked(labels)
-        counts = confusion_matrix(self.task.y[asked], codes[asked], len(self.task.class_names))
+        counts = confusion_matrix(self.task.y[asked], codes[asked], labels=range(len(self.task.class_names)))
         score = RunScore(method.name, seed, counts, {})
         return {
             "accuracy": round(score.accuracy, 5),

@@ -114,3 +114,10 @@ def test_no_file_relies_on_a_folder_beside_the_checkout(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     assert "../shared" not in text
     assert str(SOURCE.parents[1]) not in text
+
+
+def test_html_is_in_templates() -> None:
+    """Pages are made from the templates of ``report``, not from strings in the code."""
+    tags = ("<div", "<table", "<section", "<figure", "<td", "<li>")
+    texts = {str(file.relative_to(SOURCE)): file.read_text(encoding="utf-8") for file in FILES}
+    assert [(file, tag) for file, text in texts.items() for tag in tags if tag in text] == []

@@ -28,6 +28,12 @@ def test_scores_are_those_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     assert score.mean_recall == pytest.approx(np.mean(recall))
 
 
+def test_a_class_without_rows_does_not_count_in_the_mean_recall() -> None:
+    score = Score("x", np.array([[2, 0], [0, 0]]))
+    assert np.isnan(score.recall[1])
+    assert score.mean_recall == 1.0
+
+
 def test_f1_of_many_matrices_is_that_of_each() -> None:
     many = np.random.default_rng(0).integers(0, 5, (20, 3, 3))
     many[0, 2], many[0, :, 2] = 0, 0  # a class that nobody has seen

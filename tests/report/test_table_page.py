@@ -13,7 +13,7 @@ from pinvgcn.cli.table_results import print_result
 from pinvgcn.io import open_table
 from pinvgcn.report.held_out import HeldOut
 from pinvgcn.report.held_out_tables import estimate_notes, held_out_of_table
-from pinvgcn.report.table_page import html_report
+from pinvgcn.report.table_page import table_page
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
 
@@ -39,11 +39,11 @@ def test_one_label_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     result, heldout = classified(tmp_path / "t.csv", ["a,b,k", *rows], monkeypatch)
     assert heldout is None
     assert any("cannot be estimated" in note for note in estimate_notes(result, heldout))
-    assert "No class has two labelled rows" in html_report(result, heldout)
+    assert "No class has two labelled rows" in table_page(result, heldout)
     assert "held out" not in printed(result, heldout)
     assert result.importance is None
     assert result.as_dict()["column_importance"] is None
-    assert "nothing tells what the columns are" in html_report(result, heldout)
+    assert "nothing tells what the columns are" in table_page(result, heldout)
     assert "Weights of the experts: " in printed(result, heldout)
 
 
@@ -56,7 +56,7 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
         for i in range(300)
     ]
     result, heldout = classified(tmp_path / "t.csv", [f"{head},k", *rows], monkeypatch)
-    page = html_report(result, heldout)
+    page = table_page(result, heldout)
     assert "<b>a</b>" not in page
     assert "&lt;b&gt;a&lt;/b&gt;&amp;" in page
     assert "c&lt;31&gt;" in page
@@ -104,7 +104,7 @@ def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines["de$cides$"].split()[-1] == "clear"
     assert lines["day"].split()[-1] == "unclear"
     assert f"{best.log_likelihood:.3f} ± {best.error:.3f}" in lines["de$cides$"]
-    page = html_report(result, heldout)
+    page = table_page(result, heldout)
     assert "Of 3 columns, 1 has an effect" in page
     assert 'id="importance-' in page
     assert f"{best.log_likelihood:.3f} ± {best.error:.3f}" in page

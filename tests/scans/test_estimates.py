@@ -54,7 +54,7 @@ def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, ca
     screen = capfd.readouterr().out
     announce(result, as_json=True, quiet=False)
     said = json.loads(capfd.readouterr().out)
-    page = scan_page(result, None, 0.0)
+    page = scan_page(result, None)
     if estimate is None:
         assert said["estimate"] is None
         assert "Expected to be right" not in screen + page
@@ -71,10 +71,10 @@ def test_the_estimate_takes_the_place_of_random_folds(result, monkeypatch):
     scores = [Score(name, 20 * np.eye(5, dtype=int)) for name in ("PinvGCN", "Extremely randomised trees")]
     tested = HeldOut(tuple(scores), 3, (), 100)
     monkeypatch.setattr(result.model, "accuracy_estimate_", None)
-    before = scan_page(result, tested, 0.0)
+    before = scan_page(result, tested)
     assert "Right, of the scan</h3>" in before
     monkeypatch.setattr(result.model, "accuracy_estimate_", GOOD)
-    after = scan_page(result, tested, 0.0)
+    after = scan_page(result, tested)
     assert "Right, of the scan</h3>" not in after
     assert "Right, of labels held out at random" in after
     assert after.index("96.2 %") < after.index("held out at random")
@@ -96,7 +96,7 @@ def test_a_prediction_says_which_scan_it_is_about(result, monkeypatch):
 
 
 def test_the_page_shows_where_the_model_is_unsure(result):
-    page = scan_page(result, None, 0.0)
+    page = scan_page(result, None)
     assert result.doubts is not None
     assert "Where it is unsure" in page
     assert 'id="plan-' in page

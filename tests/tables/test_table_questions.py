@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from pinvgcn.io import open_table
-from pinvgcn.report.table_page import html_report
+from pinvgcn.report.table_page import table_page
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
 from pinvgcn.tables.questions import COLUMNS, row_questions, spread_over_rows, write_questions
@@ -113,10 +113,10 @@ def test_the_file(result: Classified, tmp_path: Path):
 
 def test_the_page_shows_the_first_ten(result: Classified):
     found = row_questions(result)
-    page = html_report(result, None, questions=found, asked=Path("ask.csv"))
+    page = table_page(result, None, questions=found, asked=Path("ask.csv"))
     assert "Where it is unsure" in page
     assert f"The first 10 of {len(found)} rows; all are in ask.csv." in page
-    assert "Where it is unsure" not in html_report(result, None)
+    assert "Where it is unsure" not in table_page(result, None)
 
 
 def test_every_row_has_a_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -35,7 +35,7 @@ def demo(
     folder = prepare_folder(out)
     with loading():
         from pinvgcn.experiments import demo as job
-        from pinvgcn.experiments.report import write_report
+        from pinvgcn.experiments.demo_report import write_report
     with shown(steps=job.steps(splits) + 1) as announce:
         result = job.run_demo(points=points, splits=splits, random_state=seed, progress=announce)
         page = write_report(result, folder, progress=announce)

@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
 from pinvgcn.experiments.task import Answer, Method, PreparedMethod, Sink, Task
 from pinvgcn.experiments.worker_process import one_line
+from pinvgcn.report.evaluation import ConfusionMetrics
 
 
-@dataclass(frozen=True)
-class RunScore:
+@dataclass(frozen=True, eq=False)
+class RunScore(ConfusionMetrics):
     """How one method did on one split, over the unlabelled rows only."""
 
     method: str
@@ -27,30 +29,6 @@ class RunScore:
     memory: int | None = (
         None  # bytes at most until then, beyond the data and the libraries; None if not known
     )
-
-    @property
-    def accuracy(self) -> float:
-        """The share of rows that got their true class."""
-        return float(np.trace(self.confusion) / self.confusion.sum())
-
-    @property
-    def recall(self) -> np.ndarray:
-        """For each class, the share of its rows that were found; NaN for a class without rows."""
-        sizes = self.confusion.sum(axis=1)
-        found = np.diag(self.confusion).astype(float)
-        return np.divide(found, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
-
-    @property
-    def mean_recall(self) -> float:
-        """The recall averaged over classes, so that rare classes count as much as large ones."""
-        return float(np.nanmean(self.recall))
-
-    @property
-    def macro_f1(self) -> float:
-        """2 TP/(2 TP + FP + FN), averaged over the classes that have rows or answers."""
-        hits, sizes, said = np.diag(self.confusion), self.confusion.sum(axis=1), self.confusion.sum(axis=0)
-        there = sizes + said > 0
-        return float(np.mean(2 * hits[there] / (sizes + said)[there]))
 
     @property
     def total_seconds(self) -> float:
@@ -104,6 +82,11 @@ class Comparison:
     def of(self, method: str) -> list[RunScore]:
         """The scores of one method, in the order of the splits."""
         return [score for score in self.scores if score.method == method]
+
+    def confusion(self, method: str) -> np.ndarray:
+        """The answers of one method to all splits (m, m)."""
+        counts: np.ndarray = np.sum([score.confusion for score in self.of(method)], axis=0)
+        return counts
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -203,11 +186,6 @@ def _mean_and_spread(measure: str, scores: Sequence[RunScore]) -> dict[str, floa
     return {measure: float(np.mean(values)), f"{measure}_sd": spread}
 
 
-def confusion_matrix(truth: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarray:
-    """Counts (m, m) of true class against answer."""
-    return np.bincount(truth * classes + codes, minlength=classes * classes).reshape(classes, classes)
-
-
 def all_seconds(prepared: PreparedMethod, answer: Answer) -> dict[str, float]:
     """What this run on its own would have taken, by stage: the whole set-up, and the answer."""
     stages = dict.fromkeys((*prepared.seconds, *answer.seconds))
@@ -242,7 +220,9 @@ def compare(
                 if method.name not in prepared:
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
-            confusion = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
+            confusion = confusion_matrix(
+                task.y[asked], answer.codes[asked], labels=range(len(task.class_names))
+            )
             notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
             scores.append(RunScore(method.name, seed, confusion, seconds, notes))

@@ -57,6 +57,11 @@ class Task:
         return np.bincount(self.y[self.y != UNLABELLED], minlength=len(self.class_names))
 
     @property
+    def sized_classes(self) -> list[str]:
+        """The names of the classes, each with its number of rows."""
+        return [f"{name} ({size:,})" for name, size in zip(self.class_names, self.class_sizes, strict=True)]
+
+    @property
     def given(self) -> int:
         """How many labels the methods see."""
         if self.per_class is not None:

@@ -1,9 +1,15 @@
 """What a result is worth, and the page about it: evaluation, figures, HTML.
 
-- ``held_out``: how well labels are found that were held out
+- ``evaluation``: accuracy, recall, F1 and their intervals, from a confusion matrix
+- ``held_out``: methods fitted without each fold of the labels; ``held_out_scans`` and ``held_out_tables`` say
+  which methods, and from what
 - ``learned``: the filters of a trained network, as numbers
 - ``environment``: versions and processors that a result was computed with
-- ``figures``: one kind of figure a file
-- ``page``: the document and its style sheet
+- ``figures``: numbers in, inline SVG out; one kind of figure a file
+- ``page``: a template and values in, a page out
+- ``templates``: a file for each kind of report, and one style sheet
 - ``scan_page``, ``table_page``: the pages of ``pinvgcn segment --report`` and ``classify --report``
+
+Another figure is a function in ``figures`` that returns an SVG, a line in the page's module that calls it, and a
+line in the page's template that shows it.
 """

@@ -13,11 +13,9 @@ CONFIDENCE = 0.95  # of every interval
 RESAMPLES = 500  # bootstrap samples behind the interval of F1
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
-    """The answers of one method, counted."""
+class ConfusionMetrics:
+    """What follows from a confusion matrix."""
 
-    title: str
     confusion: np.ndarray  # (m, m) counts; rows: the true class, columns: the answer
 
     @property
@@ -73,9 +71,16 @@ class Score:
         sizes, right, weight = sizes[there], right[there], prior[there] / prior[there].sum()
         careful = (right + 1) / (sizes + 2)
         variance = (weight**2 * careful * (1 - careful) / sizes).sum()
-        return float((weight * right / sizes).sum()), float(
-            norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance)
-        )
+        half = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance)
+        return float((weight * right / sizes).sum()), float(half)
+
+
+@dataclass(frozen=True, eq=False)
+class Score(ConfusionMetrics):
+    """The answers of one method, counted."""
+
+    title: str
+    confusion: np.ndarray
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""

@@ -42,6 +42,11 @@ class HeldOut:
         return tuple(score for score in self.scores if not score.title.startswith(OURS))
 
     @property
+    def best_accuracy(self) -> float:
+        """Of all methods."""
+        return max(score.accuracy for score in self.scores)
+
+    @property
     def best_simple(self) -> Score:
         """The most accurate of the others."""
         return max(self.simple, key=lambda score: score.accuracy)

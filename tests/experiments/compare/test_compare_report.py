@@ -12,7 +12,7 @@ import pytest
 from contestants import Contestant
 from matplotlib.image import imread
 
-from pinvgcn.experiments.compare.report import Contest, margin_lines, memory_text, write_contest
+from pinvgcn.experiments.compare.report import Contest, margin_lines, write_contest
 from pinvgcn.experiments.comparison import Comparison, compare
 from pinvgcn.experiments.task import Task
 
@@ -96,11 +96,3 @@ def test_the_picture_is_of_a_size_to_look_at(folder: Path) -> None:
     height, width, _ = imread(folder / "comparison.png").shape
     assert 1400 < width < 1800
     assert 300 < height < 600
-
-
-@pytest.mark.parametrize(
-    ("memory", "text"),
-    [(None, "–"), (25_400_000, "25 MB"), (999_000_000, "999 MB"), (1_660_000_000, "1.7 GB")],
-)
-def test_memory_in_words(memory: int | None, text: str) -> None:
-    assert memory_text(memory) == text

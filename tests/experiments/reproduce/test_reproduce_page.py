@@ -11,7 +11,7 @@ from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.report import _surroundings
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.report import page
+from pinvgcn.report.page import render
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "reproduction" / "results.jsonl"
 
@@ -22,7 +22,7 @@ def widest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = Results(Ledger.open(COMMITTED))
     blocks = [*EXPERIMENTS["hypergraphs"].blocks(results), *_surroundings(results)]
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page.document("", [block.html() for block in blocks], generator="", wide=True))
+    path.write_text(render("reproduce.html", title="", lead="", sections=[("", blocks)]))
     return path
 
 

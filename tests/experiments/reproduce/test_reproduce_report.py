@@ -21,6 +21,7 @@ from pinvgcn.experiments.reproduce.rank import entry as rank_entry
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.result_tables import probability, seconds, signed
 from pinvgcn.experiments.reproduce.results import Results, typical_seconds
+from pinvgcn.report.page import render
 
 FIGURES = ("split-size", "regularization", "rank-clouds", "rank-hypergraphs")
 
@@ -179,12 +180,15 @@ def test_every_difference_is_listed_once_more(written: Path) -> None:
 
 def test_both_forms_of_a_table() -> None:
     table = Table(["a|b", "c_d"], [[Cell("x*"), Cell("1", "<2", strong=True)]], "Which")
-    assert table.markdown() == (
-        "| a\\|b | c\\_d |\n|:---|---:|\n| x\\* | **1**<br><sub>\\<2</sub> |\n\nWhich"
+    both = {"title": "T", "lead": "L", "sections": [("S", [table, Lines(["<a>", "b"]), Text("a & b")])]}
+    assert render("reproduce.md", **both) == (
+        "# T\n\nL\n\n## S\n\n| a\\|b | c\\_d |\n|:---|---:|\n| x\\* | **1**<br><sub>\\<2</sub> |\n\nWhich\n\n"
+        "- \\<a>\n- b\n\na & b\n"
     )
-    assert "<strong>1</strong><small>&lt;2</small>" in table.html()
-    assert Lines(["<a>"]).html() == '<ul class="soft"><li>&lt;a&gt;</li></ul>'
-    assert Text("a & b").html() == "<p>a &amp; b</p>"
+    page = render("reproduce.html", **both)
+    assert "<strong>1</strong><small>&lt;2</small>" in page
+    assert "<li>&lt;a&gt;</li>" in page
+    assert "<p>a &amp; b</p>" in page
 
 
 def test_processor_time_where_it_is_known_and_less_than_the_clock() -> None:

@@ -12,8 +12,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
-from pinvgcn.experiments.comparison import Comparison, RunScore, all_seconds, confusion_matrix
+from pinvgcn.experiments.comparison import Comparison, RunScore, all_seconds
 from pinvgcn.experiments.task import Answer, Method, Sink, Task
 from pinvgcn.experiments.worker_process import OVER_BUDGET, Message, Peak, Worker, behave, failure, noted
 
@@ -138,6 +139,6 @@ def _scored(
 ) -> dict[str, Any]:
     task = job.task
     asked = task.asked(labels)
-    counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
+    counts = confusion_matrix(task.y[asked], answer.codes[asked], labels=range(len(task.class_names)))
     score = RunScore(job.method.name, seed, counts, seconds, tuple(dict.fromkeys(notes)), peak.bytes())
     return {"score": score, "codes": answer.codes}

@@ -1,26 +1,14 @@
-"""The pieces of a report, each of which knows how it looks in Markdown and in HTML."""
+"""The pieces of a report, as values; the templates ``reproduce.html`` and ``reproduce.md`` show them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html import escape
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar
 
 from matplotlib.figure import Figure as Drawing
 
-from pinvgcn.report import page
 from pinvgcn.report.figures.drawing import inline_svg
-
-
-class Block(Protocol):
-    """A piece of a report."""
-
-    def markdown(self) -> str:
-        """As it stands in report.md, beside a folder of figures."""
-
-    def html(self) -> str:
-        """As it stands in report.html, which needs no other file."""
 
 
 @dataclass(frozen=True)
@@ -28,38 +16,23 @@ class Heading:
     """A title inside of a section."""
 
     text: str
-
-    def markdown(self) -> str:
-        return f"### {self.text}"
-
-    def html(self) -> str:
-        return f"<h3>{escape(self.text)}</h3>"
+    kind: ClassVar = "heading"
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph of plain text."""
+    """A paragraph."""
 
     text: str
-
-    def markdown(self) -> str:
-        return _markdown(self.text)
-
-    def html(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
+    kind: ClassVar = "text"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A list of plain texts."""
+    """A list."""
 
     lines: Sequence[str]
-
-    def markdown(self) -> str:
-        return "\n".join(f"- {_markdown(line)}" for line in self.lines)
-
-    def html(self) -> str:
-        return '<ul class="soft">' + "".join(f"<li>{escape(line)}</li>" for line in self.lines) + "</ul>"
+    kind: ClassVar = "lines"
 
 
 @dataclass(frozen=True)
@@ -70,16 +43,6 @@ class Cell:
     below: str = ""
     strong: bool = False  # stands out
 
-    def markdown(self) -> str:
-        text = _markdown(self.text)
-        text = f"**{text}**" if self.strong and text else text
-        return f"{text}<br><sub>{_markdown(self.below)}</sub>" if self.below else text
-
-    def html(self) -> str:
-        text = escape(self.text)
-        text = f"<strong>{text}</strong>" if self.strong else text
-        return page.cell(f"{text}<small>{escape(self.below)}</small>" if self.below else text)
-
 
 @dataclass(frozen=True)
 class Table:
@@ -88,18 +51,7 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
-
-    def markdown(self) -> str:
-        lines = [
-            "| " + " | ".join(_markdown(name) for name in self.head) + " |",
-            "|:---|" + "---:|" * (len(self.head) - 1),
-            *("| " + " | ".join(cell.markdown() for cell in row) + " |" for row in self.rows),
-        ]
-        return "\n".join(lines) + (f"\n\n{_markdown(self.caption)}" if self.caption else "")
-
-    def html(self) -> str:
-        rows = [[cell.html() for cell in row] for row in self.rows]
-        return page.table(self.head, rows, escape(self.caption), kind="dense")
+    kind: ClassVar = "table"
 
 
 @dataclass(frozen=True)
@@ -109,17 +61,13 @@ class Figure:
     name: str
     drawing: Drawing
     caption: str
-    alternative: str = field(default="")
+    alternative: str = ""
+    kind: ClassVar = "figure"
 
-    def markdown(self) -> str:
-        return f"![{_markdown(self.alternative)}](figures/{self.name}.svg)\n\n{_markdown(self.caption)}"
+    @property
+    def svg(self) -> str:
+        """For a page that needs no other file."""
+        return inline_svg(self.drawing, self.name, self.alternative)
 
-    def html(self) -> str:
-        return page.figure(inline_svg(self.drawing, self.name, self.alternative), escape(self.caption))
 
-
-def _markdown(text: str) -> str:
-    """Plain text with the signs escaped that Markdown would take for its own."""
-    for sign in ("\\", "|", "*", "_", "<", "`"):
-        text = text.replace(sign, "\\" + sign)
-    return text
+Block = Heading | Text | Lines | Table | Figure

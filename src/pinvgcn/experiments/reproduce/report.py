@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.result_tables import noteworthy, probability, signed, spread
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.io.atomic import write_text
-from pinvgcn.report import page
-from pinvgcn.report.environment import package_version
 from pinvgcn.report.figures.drawing import standalone_svg
+from pinvgcn.report.page import render
 from pinvgcn.wording import counted
 
 TITLE = "The paper again, in numbers"
@@ -47,26 +45,10 @@ def write_report(results: Results, folder: Path, experiments: Sequence[Experimen
             if isinstance(block, Figure):
                 prepare_folder(folder / "figures")
                 write_text(folder / "figures" / f"{block.name}.svg", standalone_svg(block.drawing))
-    write_text(folder / "report.md", _markdown(sections))
-    write_text(folder / "report.html", _html(sections))
+    for name in ("reproduce.md", "reproduce.html"):
+        page = render(name, title=TITLE, lead=LEAD, sections=sections)
+        write_text(folder / f"report{Path(name).suffix}", page)
     return folder / "report.html"
-
-
-def _markdown(sections: Sequence[tuple[str, list[Block]]]) -> str:
-    parts = [f"# {TITLE}", LEAD]
-    for title, blocks in sections:
-        parts += [f"## {title}", *(block.markdown() for block in blocks)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _html(sections: Sequence[tuple[str, list[Block]]]) -> str:
-    version = package_version("pinvgcn")
-    header = (
-        f'<header><p class="eyebrow">pinvgcn {escape(version)} · reproduce</p>'
-        f'<h1>{escape(TITLE)}</h1><p class="lead">{escape(LEAD)}</p></header>'
-    )
-    body = [header, *(page.section(title, *(block.html() for block in blocks)) for title, blocks in sections)]
-    return page.document(TITLE, body, generator=f"pinvgcn {version}", wide=True)
 
 
 def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block]:

@@ -15,9 +15,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from pinvgcn.errors import DatasetError
-from pinvgcn.experiments.comparison import RunScore, confusion_matrix
+from pinvgcn.experiments.comparison import RunScore
 from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 from pinvgcn.experiments.task import Task
@@ -129,7 +130,7 @@ def _answers(job: Runs, task: Task) -> Iterator[Message]:
         with noted() as notes:
             answer = prepared.answer(labels, seed)
         cpu = round(time.process_time() - before, 4)
-        counts = confusion_matrix(task.y[asked], answer.codes[asked], len(task.class_names))
+        counts = confusion_matrix(task.y[asked], answer.codes[asked], labels=range(len(task.class_names)))
         score = RunScore(job.entry.method.name, seed, counts, answer.seconds)
         yield (
             "run",

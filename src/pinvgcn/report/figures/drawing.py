@@ -14,11 +14,13 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 
 WIDTH = 10.0  # inches of a figure as wide as the page
+PIXELS = 95  # of a page for each inch
 INK = "#0a0b0c"  # stands for the text colour of the page
 GREY = "#9a9a9a"  # recedes on light and on dark
 
@@ -89,7 +91,7 @@ def light_grid(axes: Axes, axis: str = "y") -> None:
     axes.set_axisbelow(True)
 
 
-def inline_svg(figure: Figure, name: str, alternative: str) -> str:
+def inline_svg(figure: Figure, name: str, alternative: str) -> Markup:
     """The figure as an ``<svg>`` element that needs nothing outside of itself.
 
     ``name`` keeps its identifiers apart from those of other figures on the same page;
@@ -106,9 +108,13 @@ def inline_svg(figure: Figure, name: str, alternative: str) -> str:
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'href="#', f'href="#{name}-', svg).replace("url(#", f"url(#{name}-")
     svg = svg.replace(INK, "currentColor")
-    svg = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg class="figure" viewBox="\1" role="img">', svg)
-    label = alternative.replace("&", "&amp;").replace("<", "&lt;")
-    return svg.replace(">", f"><title>{label}</title>", 1)
+    # a small figure stays small, so that all have letters of one size
+    small = (
+        f' style="max-width: {PIXELS * figure.get_figwidth():.0f}px"' if figure.get_figwidth() < WIDTH else ""
+    )
+    tag = rf'<svg class="figure" viewBox="\1" role="img"{small}>'
+    svg = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', tag, svg)
+    return Markup(svg.replace(">", f"><title>{escape(alternative)}</title>", 1))
 
 
 def standalone_svg(figure: Figure) -> str:

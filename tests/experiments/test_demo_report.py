@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pinvgcn.experiments.demo import Demo
-from pinvgcn.experiments.report import write_report
+from pinvgcn.experiments.demo_report import write_report
 
 VOID = {"meta", "br", "img", "path", "use", "image", "rect", "line", "circle", "polyline", "polygon"}
 FORBIDDEN = {"script", "link", "iframe", "object", "embed", "base", "audio", "video"}
