@@ -10,6 +10,6 @@
 - ``templates``: a file for each kind of report, and one style sheet
 - ``scan_page``, ``table_page``: the pages of ``pinvgcn segment --report`` and ``classify --report``
 
-Another figure is a function in ``figures`` that returns an SVG, a line in the page's module that calls it, and
-a line in the page's template that shows it.
+Another figure is a function in ``figures`` that returns an SVG, a line in the page's module that calls it,
+and a line in the page's template that shows it.
 """
