@@ -25,7 +25,6 @@ def write_scans(folder: Path) -> dict[str, Path]:
         "text.ply": ply("ascii", ply_table(), around=True),
         "little.ply": ply("binary_little_endian", ply_table()),
         "big.ply": ply("binary_big_endian", ply_table(), around=True),
-        "lists.ply": ply("binary_little_endian", ply_table(), lists=True, around=True),
         "text.pcd": pcd("ascii", pcd_table()),
         "rows.pcd": pcd("binary", pcd_table()),
         "packed.pcd": pcd("binary_compressed", pcd_table()),
@@ -44,6 +43,6 @@ def write_scans(folder: Path) -> dict[str, Path]:
 
 
 SCANS = (
-    "old.las", "new.las", "old.laz", "new.laz", "text.ply", "little.ply", "big.ply", "lists.ply", "text.pcd",
+    "old.las", "new.las", "old.laz", "new.laz", "text.ply", "little.ply", "big.ply", "text.pcd",
     "rows.pcd", "packed.pcd", "plain.xyz", "table.csv", "german.csv", "plain.xyz.gz",
 )  # fmt: skip

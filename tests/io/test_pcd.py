@@ -89,7 +89,11 @@ def test_a_copy_is_what_numpy_would_have_written(tmp_path, encoding):
     source = open_scan(path)
     with source.writer(out, {}):
         pass
-    assert out.read_bytes() == path.read_bytes()
+    # what is packed by columns is unpacked in the copy
+    fields, kept = FIELDS, encoding
+    if encoding == "binary_compressed":
+        fields, kept = {name: field for name, field in FIELDS.items() if name != "_"}, "binary"
+    assert out.read_bytes() == pcd(kept, columns, fields)
 
     rng = np.random.default_rng(1)
     label, chance = rng.integers(0, 9, N).astype("u4"), rng.random(N).astype("f4")
@@ -100,18 +104,8 @@ def test_a_copy_is_what_numpy_would_have_written(tmp_path, encoding):
             writer.write({name: column[start : start + 11] for name, column in new.items()})
     changed = columns | {"label": label[:, None], "chance": chance[:, None], "ring": ring[:, None]}
     changed["normal"] = np.stack([columns["normal"][:, 0], normal, columns["normal"][:, 2]], axis=1)
-    fields = FIELDS | {"ring": ("f8", 1), "chance": ("f4", 1)}
-    written = pcd(encoding, changed, fields)
-    if encoding == "binary_compressed":  # compressors may differ
-        assert out.read_bytes().split(b"DATA")[0] == written.split(b"DATA")[0]
-        (tmp_path / "expected").write_bytes(written)
-        a, b = open_scan(out).read(), open_scan(tmp_path / "expected").read()
-        np.testing.assert_array_equal(a.points, b.points)
-        assert a.fields.keys() == b.fields.keys()
-        for name in a.fields:
-            np.testing.assert_array_equal(a.fields[name], b.fields[name])
-    else:
-        assert out.read_bytes() == written
+    fields = fields | {"ring": ("f8", 1), "chance": ("f4", 1)}
+    assert out.read_bytes() == pcd(kept, changed, fields)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

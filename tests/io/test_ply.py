@@ -32,30 +32,23 @@ def table(seed: int = 0) -> dict[str, np.ndarray]:
     return made
 
 
-def ply(encoding: str, columns: dict[str, np.ndarray], *, lists: bool = False, around: bool = False) -> bytes:
-    """A file with the columns as vertices; with a list among them, and with other elements around them."""
+def ply(encoding: str, columns: dict[str, np.ndarray], *, around: bool = False) -> bytes:
+    """A file with the columns as vertices, and with other elements around them."""
     order = ORDERS.get(encoding, "")
     head = [f"ply\nformat {encoding} 1.0\ncomment made by numpy, with façade"]
     if around:
-        head.append("element camera 2\nproperty float f\nproperty list uchar short path")
+        head.append("element camera 2\nproperty float f\nproperty short s")
     head.append(f"element vertex {N}")
     names = list(columns)
-    properties = [f"property {SCALARS[name][0]} {name}" for name in names]
-    if lists:
-        properties.insert(4, "property list uchar int neighbours")
-    head += properties
+    head += [f"property {SCALARS[name][0]} {name}" for name in names]
     if around:
         head.append("obj_info something\nelement face 3\nproperty list uint8 int32 vertex_indices")
     head.append("end_header\n")
     body = b""
     if around:
-        body += _row(order, [(1.5, "f4"), (2, "u1"), (7, "i2"), (-8, "i2")])
-        body += _row(order, [(2.5, "f4"), (0, "u1")])
+        body += _row(order, [(1.5, "f4"), (7, "i2")]) + _row(order, [(2.5, "f4"), (-8, "i2")])
     for point in range(N):
-        cells = [(columns[name][point], SCALARS[name][1]) for name in names]
-        if lists:
-            cells[4:4] = [(point % 3, "u1"), *((10 * k, "i4") for k in range(point % 3))]
-        body += _row(order, cells)
+        body += _row(order, [(columns[name][point], SCALARS[name][1]) for name in names])
     if around:
         for _ in range(3):
             body += _row(order, [(3, "u1"), (0, "i4"), (1, "i4"), (2, "i4")])
@@ -69,11 +62,10 @@ def _row(order: str, cells: list) -> bytes:
 
 
 @pytest.mark.parametrize("around", [False, True])
-@pytest.mark.parametrize("lists", [False, True])
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_what_numpy_wrote_is_read(tmp_path, encoding, lists, around):
+def test_what_numpy_wrote_is_read(tmp_path, encoding, around):
     path, columns = tmp_path / "scan", table()
-    path.write_bytes(ply(encoding, columns, lists=lists, around=around))
+    path.write_bytes(ply(encoding, columns, around=around))
     source = open_scan(path)
     assert (source.format, source.count, source.metres) == ("ply", N, None)
     assert list(source.fields) == list(SCALARS)[3:]
@@ -91,11 +83,10 @@ def test_what_numpy_wrote_is_read(tmp_path, encoding, lists, around):
 
 
 @pytest.mark.parametrize("around", [False, True])
-@pytest.mark.parametrize("lists", [False, True])
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_copy_is_what_numpy_would_have_written(tmp_path, monkeypatch, encoding, lists, around):
+def test_a_copy_is_what_numpy_would_have_written(tmp_path, monkeypatch, encoding, around):
     path, out, columns = tmp_path / "scan.ply", tmp_path / "copy.ply", table()
-    content = ply(encoding, columns, lists=lists, around=around)
+    content = ply(encoding, columns, around=around)
     path.write_bytes(content)
     source = open_scan(path)
     with source.writer(out, {}):
@@ -112,8 +103,20 @@ def test_a_copy_is_what_numpy_would_have_written(tmp_path, monkeypatch, encoding
     monkeypatch.setitem(SCALARS, "chance", ("float", "f4"))
     monkeypatch.setitem(SCALARS, "word", ("double", "f8"))
     changed = columns | {"label": label, "chance": chance, "word": word}
-    assert out.read_bytes() == ply(encoding, changed, lists=lists, around=around)
+    assert out.read_bytes() == ply(encoding, changed, around=around)
     assert sorted(os.listdir(tmp_path)) == ["copy.ply", "scan.ply"]
+
+
+@pytest.mark.parametrize(
+    ("element", "where"), [("vertex", b"property double x"), ("face", b"element vertex")]
+)
+def test_lists_in_or_before_the_vertices_are_refused(tmp_path, element, where):
+    path = tmp_path / "scan.ply"
+    new = b"property list uchar int some\n"
+    new = new if element == "vertex" else b"element face 0\n" + new
+    path.write_bytes(ply("binary_little_endian", table()).replace(where, new + where))
+    with pytest.raises(ScanFileError, match=rf"must be scalars\. Got a list in the element '{element}'"):
+        open_scan(path)
 
 
 def test_types_that_ply_lacks_are_narrowed_or_refused(tmp_path):

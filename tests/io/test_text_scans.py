@@ -117,9 +117,17 @@ def test_encodings(tmp_path):
         with source.writer(out, {"größe": object}) as writer:
             writer.write({"größe": ["groß, sehr"]})
         assert open_scan(out).read().fields["größe"].tolist() == ["groß, sehr"]
-    path.write_bytes("1 2 3\n".encode("utf-16"))
+    path.write_bytes("1 2 3\n".encode("utf-16-le"))
     with pytest.raises(ScanFileError, match="of no known format"):
         open_scan(path)
+
+
+def test_a_copy_in_the_encoding_of_the_source(tmp_path):
+    path, out = tmp_path / "scan.csv", tmp_path / "out.csv"
+    path.write_bytes("x;y;z;façade\r\n1;2;3;Bäume\r\n".encode("utf-16"))
+    with open_scan(path).writer(out, {"p": "f4"}) as writer:
+        writer.write({"p": [0.5]})
+    assert out.read_bytes() == "x;y;z;façade;p\r\n1;2;3;Bäume;0.5\r\n".encode("utf-16")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -224,8 +232,8 @@ def test_gzip(tmp_path):
         ("Dear all,\nhow are you?\n", r"of no known format: .* Got 'Dear all,' in line 1"),
         ("1 2\n3 4\n", "of no known format"),
         ("1 2 3\n4 5\x006 7\n", "of no known format"),
-        ("1 2 3\n" + "4 5 6\n" * 1000 + "4 \x005 6\n", "line 1002: must be text. Got a zero byte"),
-        ("1 2 3\n" + "4" * 3_000_000, "a line must be shorter than"),
+        ("1 2 3\n" + "4 5 6\n" * 1000 + "4 \x005 6\n", "must be text. Got a NUL byte in line 1002"),
+        ("1 2 3\n" + "4" * 3_000_000, "A line must be shorter than"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_line(tmp_path, text, message):

@@ -6,10 +6,11 @@
     open_table(path)     a CSV, TSV or Parquet table: its columns, its rows in chunks, a writer of copies
     asprs.class_name(c)  what a class number of a LAS file means
 
-``formats.py`` tells the formats of scans apart; ``scan.py`` and ``scan_writer.py`` say what each of them
-offers; one folder a format. ``tables.py`` does all of that for tables; ``delimited.py`` and ``parquet.py``
-are their formats, ``encodings.py`` which characters the bytes of a text file stand for, ``atomic.py``
-files that are written whole or not at all. ``tensors.py``: arrays and JSON in one safetensors file.
+``scan.py`` and ``scan_writer.py`` say what every format of scans offers; ``formats.py`` tells the formats
+apart. A format is a file, or a folder: ``las/``, ``ply.py``, ``pcd.py``, ``text_scan.py``. To add one, write
+a ``ScanSource`` and a line in ``formats.py``. ``tables.py`` is the same for tables; ``delimited.py`` and
+``parquet.py`` are their formats. ``text/`` reads text for both. ``atomic.py`` writes files whole or not at
+all; ``tensors.py`` has arrays and JSON in one safetensors file.
 """
 
 from pinvgcn.io.formats import open_scan

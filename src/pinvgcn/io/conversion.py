@@ -12,17 +12,15 @@ from typing import IO
 
 import numpy as np
 
+from pinvgcn.io import pcd, ply
 from pinvgcn.io.failures import reading
-from pinvgcn.io.packed.columns import Scalar, narrowed, row_type
-from pinvgcn.io.ply.header import NAMES
+from pinvgcn.io.point_rows import Scalar, narrowed, row_type
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast
-from pinvgcn.io.text.writer import Packed, quoted
+from pinvgcn.io.text.cells import digits, quoted
+from pinvgcn.io.text.file import open_output
 
-_WIDTHS = {
-    "ply": {"i": (1, 2, 4), "u": (1, 2, 4), "f": (4, 8)},
-    "pcd": {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)},
-}
+_WIDTHS = {"ply": ply.WIDTHS, "pcd": pcd.WIDTHS}
 
 
 class ConvertingWriter(ScanWriter):
@@ -36,7 +34,7 @@ class ConvertingWriter(ScanWriter):
             axes = [Scalar(axis, np.dtype("<f8")) for axis in "xyz"]
             self._packed = axes + [self._column(name, dtype) for name, dtype in self._types.items()]
         ending = out.name.lower().removesuffix(".gz")
-        self._separator = b"," if ending.endswith(".csv") else b"\t" if ending.endswith(".tsv") else b" "
+        self._separator = "," if ending.endswith(".csv") else "\t" if ending.endswith(".tsv") else ""
 
     def _column(self, name: str, dtype: np.dtype) -> Scalar:
         plain = "_".join(name.split())  # neither format has names with spaces
@@ -44,8 +42,7 @@ class ConvertingWriter(ScanWriter):
         return Scalar(plain, narrow.newbyteorder("<"))
 
     def _open(self, path: Path) -> IO[bytes]:
-        packed = self.format == "text" and self.out.name.lower().endswith(".gz")
-        return Packed(path) if packed else path.open("wb")  # type: ignore[return-value]
+        return open_output(path, self.out) if self.format == "text" else path.open("wb")
 
     def _check(self, name: str, values: np.ndarray) -> None:
         """What the source's format could not hold does not matter here."""
@@ -55,33 +52,16 @@ class ConvertingWriter(ScanWriter):
         self._kept = [name for name in self.source.fields if name not in self.columns]
         self._pieces: Iterator[ScanChunk] = self.source.chunks(PIECE // 4, fields=self._kept)
         self._rest = ScanChunk(0, np.empty((0, 3)))
-        stream.write(
-            {"ply": self._ply_header, "pcd": self._pcd_header, "text": self._text_header}[self.format]()
-        )
-
-    def _ply_header(self) -> bytes:
-        properties = [f"property {NAMES[column.dtype.str[1:]]} {column.name}" for column in self._packed]
-        lines = ["ply", "format binary_little_endian 1.0", f"element vertex {self.source.count}", *properties]
-        return "\n".join([*lines, "end_header", ""]).encode("latin-1", "replace")
-
-    def _pcd_header(self) -> bytes:
-        columns = self._packed
-        lines = [
-            "# .PCD v0.7 - Point Cloud Data file format",
-            "VERSION 0.7",
-            "FIELDS " + " ".join(column.name for column in columns),
-            "SIZE " + " ".join(str(column.dtype.itemsize) for column in columns),
-            "TYPE " + " ".join(column.dtype.kind.upper() for column in columns),
-            "COUNT " + " ".join("1" for _ in columns),
-            f"WIDTH {self.source.count}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {self.source.count}",
-            "DATA binary\n",
-        ]
-        return "\n".join(lines).encode("latin-1", "replace")
+        if self.format == "text":
+            stream.write(self._text_header())
+        else:
+            module = ply if self.format == "ply" else pcd
+            stream.write(module.new_header(self._packed, self.source.count))
 
     def _text_header(self) -> bytes:
-        names = [quoted(name.encode(), self._separator) for name in ("x", "y", "z", *self._types)]
+        names = [quoted(name, self._separator) for name in ("x", "y", "z", *self._types)]
         # programs that read plain xyz files expect numbers from the first line on, and skip comments
-        return (b"" if self._separator != b" " else b"//") + self._separator.join(names) + b"\n"
+        return (("" if self._separator else "//") + (self._separator or " ").join(names) + "\n").encode()
 
     def _write(self, values: dict[str, np.ndarray], count: int) -> None:
         done = 0
@@ -110,7 +90,8 @@ class ConvertingWriter(ScanWriter):
 
     def _write_lines(self, points: np.ndarray, fields: dict[str, np.ndarray]) -> None:
         texts = [_texts(column, self._separator) for column in (*points.T, *(fields[n] for n in self._types))]
-        self._to.write(b"".join(self._separator.join(cells) + b"\n" for cells in zip(*texts, strict=True)))
+        between = self._separator or " "
+        self._to.write("".join(between.join(cells) + "\n" for cells in zip(*texts, strict=True)).encode())
 
     def _end(self) -> None:
         """Nothing follows the points."""
@@ -119,10 +100,7 @@ class ConvertingWriter(ScanWriter):
         self._pieces = iter(())
 
 
-def _texts(column: np.ndarray, separator: bytes) -> list[bytes]:
-    """Each value in the shortest digits that give it back."""
+def _texts(column: np.ndarray, separator: str) -> list[str]:
     if column.dtype.kind in "UO":
-        return [quoted(str(value).encode(), separator) for value in column.tolist()]
-    if column.dtype.kind == "b":
-        column = column.astype(np.uint8)
-    return [word.encode() for word in column.astype(str).tolist()]
+        return [quoted(" ".join(str(value).splitlines()), separator) for value in column.tolist()]
+    return digits(column.astype(np.uint8) if column.dtype.kind == "b" else column)

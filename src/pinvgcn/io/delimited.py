@@ -7,13 +7,12 @@ lines as they stand, with the new cells in front of the line's end. Nothing is f
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -22,15 +21,24 @@ import pyarrow.compute as pc
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
 from pinvgcn.io.atomic import atomic_file
-from pinvgcn.io.encodings import find_encoding, text_lines
-from pinvgcn.io.tables import MISSING, ROWS, TableSource
+from pinvgcn.io.tables import ROWS, TableSource, check_names
+from pinvgcn.io.text.cells import MISSING, SEPARATORS, extended, quoted
+from pinvgcn.io.text.file import GZIP, TextFile, open_output
+from pinvgcn.wording import counted
 
-SEPARATORS = (",", ";", "\t", "|")
 SAMPLE = 1 << 16  # characters from which the separator is found
+LONGEST_LINE = 64 << 20  # bytes without a line break: no table of anyone
 BLOCK = 5_000  # rows that are Python objects at a time
 DIGITS = 6  # of written probabilities
 TEXT = {pa.large_string(): pd.StringDtype("pyarrow")}
-ENDS = ("\r\n", "\n", "\r")
+OTHERS = {  # what people hand in for a table, by its first bytes
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook; save the table as CSV first",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the table as CSV first",
+    b"LASF": "a laser scan; use pinvgcn segment",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"SQLite format 3": "a database; export the table as CSV first",
+}
 
 
 class DelimitedTable(TableSource):
@@ -40,24 +48,27 @@ class DelimitedTable(TableSource):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._stored = find_encoding(path)
-        self.encoding = self._stored.name
-        self.notes = () if self._stored.note is None else (self._stored.note,)
+        _refuse_others(path)
+        self.file = TextFile.find(path, longest=LONGEST_LINE, error=TableFileError)
+        self.encoding = self.file.encoding
+        self.notes = () if self.file.note is None else (self.file.note,)
         self.separator = self._find_separator()
         tabs = self.separator == "\t"
         self.format, self.endings = ("tsv", (".tsv", ".tab", ".txt")) if tabs else ("csv", (".csv", ".txt"))
         head = next((record for record in self._records() if record[0]), None)
         if head is None:
             raise TableFileError(f"{path} has blank lines only. A table needs the names of its columns.")
-        cells, self._head, _ = head
-        self.columns = _names(path, cells)
-        stripped = self._head.strip()
-        self._quoted = len(stripped) > 1 and stripped[0] == stripped[-1] == '"'
+        cells, self.head, _ = head
+        # a nameless column, such as a row number that was saved with the table, gets a name
+        named = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
+        self.columns = check_names(path, named)
+        stripped = self.head.strip()
+        self.quotes = len(stripped) > 1 and stripped[0] == stripped[-1] == '"'  # all cells, not only some
 
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
         """See ``TableSource``; every column is text."""
         check_count("rows", rows)
-        records = self._rows(watch=True)
+        records = self.records(watch=True)
         size = max(self.path.stat().st_size, 1)
         start = 0
         while blocks := list(self._blocks(records, rows)):
@@ -80,19 +91,31 @@ class DelimitedTable(TableSource):
         """See ``TableSource``. ``decimal`` is the decimal sign of new numbers."""
         out = self.check_copy(out, force=force)
         self.check_new(columns)
-        with atomic_file(out, error=TableFileError) as temporary:
-            compressed = out.suffix.lower() == ".gz"
-            with gzip.open(temporary, "wb") if compressed else temporary.open("wb") as file:
-                writer = DelimitedWriter(self, file, tuple(columns), decimal)
-                yield writer
-                writer.finish()
+        with atomic_file(out, error=TableFileError) as temporary, open_output(temporary, out) as file:
+            writer = DelimitedWriter(self, file, tuple(columns), decimal)
+            yield writer
+            writer.finish()
 
-    def _records(self, watch: bool = False) -> Iterator[tuple[list[str], str, int]]:
-        """Cells, text with its line end, and last line of each record; no cells for a blank line.
+    def records(self, *, watch: bool = False) -> Iterator[tuple[list[str], str]]:
+        """Cells and text of the records behind the head; no cells for a blank line.
 
         With ``watch`` it is this reader whose place in the file is kept.
         """
-        with text_lines(self.path, self._stored) as (text, stored):
+        width, behind = len(self.columns), False
+        for cells, text, line in self._records(watch):
+            if cells and not behind:
+                behind = True
+                continue
+            if cells and len(cells) != width:
+                raise TableFileError(
+                    f"{self.path}, line {line} has {counted(len(cells), 'cell')}, where the first line names "
+                    f"{width} columns (separator {self.separator!r}). Correct the line."
+                )
+            yield cells, text
+
+    def _records(self, watch: bool = False) -> Iterator[tuple[list[str], str, int]]:
+        """Cells, text with its line end, and last line of each record."""
+        with self.file.open() as (text, stored):
             if watch:
                 self._watched = stored
             taken: list[str] = []
@@ -113,20 +136,6 @@ class DelimitedTable(TableSource):
                     f"{self.path}, line {max(first, 1)}: {_why(error)}. Correct the line."
                 ) from None
 
-    def _rows(self, watch: bool = False) -> Iterator[tuple[list[str], str]]:
-        """Cells and text of the records behind the head, all of the same number of cells."""
-        width, behind = len(self.columns), False
-        for cells, text, line in self._records(watch):
-            if cells and not behind:
-                behind = True
-                continue
-            if cells and len(cells) != width:
-                raise TableFileError(
-                    f"{self.path}, line {line} has {_cells(len(cells))}, where the first line names "
-                    f"{width} columns (separator {self.separator!r}). Correct the line."
-                )
-            yield cells, text
-
     def _blocks(self, records: Iterator[tuple[list[str], str]], rows: int) -> Iterator[list[Any]]:
         """Arrow arrays, one a column, of at most ``rows`` rows together."""
         filled = (cells for cells, _ in records if cells)
@@ -136,16 +145,16 @@ class DelimitedTable(TableSource):
 
     def _find_separator(self) -> str:
         """The one by which the most lines have as many cells as the first, and the most of them."""
-        with text_lines(self.path, self._stored) as (text, _):
+        with self.file.open() as (text, _):
             sample = text.read(SAMPLE)
         whole = len(sample) < SAMPLE
         best, best_score = ",", (0.0, 1)
-        for separator in SEPARATORS:
+        for separator in sorted(SEPARATORS, key=lambda separator: separator != ","):  # the usual one first
             counts: list[int] = []
             try:
                 for cells in csv.reader(io.StringIO(sample, newline=""), delimiter=separator):
                     counts += [len(cells)] if cells else []
-            except csv.Error:  # said when the rows are read
+            except csv.Error:  # raised when the rows are read
                 pass
             counts = counts if whole or len(counts) < 3 else counts[:-1]
             if counts and counts[0] > 1:
@@ -158,48 +167,38 @@ class DelimitedTable(TableSource):
 class DelimitedWriter:
     """Reads the source a second time, in step with the rows that are written."""
 
-    def __init__(self, source: DelimitedTable, file: Any, columns: tuple[str, ...], decimal: str):
+    def __init__(self, source: DelimitedTable, file: IO[bytes], columns: tuple[str, ...], decimal: str):
         self.source, self.columns, self.decimal = source, columns, decimal
         self._file = file
-        self._rows = source._rows()
-        self._encoding = source._stored.name
-        self._file.write(source._stored.mark)
-        self._pieces: list[str] = []
-        self._add(source._head, columns)
+        self._records = source.records()
+        self._file.write(source.file.mark)
+        self._put([self._extended(source.head, columns)])
 
     def write(self, new: pd.DataFrame) -> None:
         """See ``TableWriter``."""
-        columns = [self._texts(new[name]) for name in self.columns]
-        for cells in zip(*columns, strict=True):
-            for filled, text in self._rows:
+        lines: list[str] = []
+        for cells in zip(*(self._texts(new[name]) for name in self.columns), strict=True):
+            for filled, text in self._records:
                 if filled:
-                    self._add(text, cells)
+                    lines.append(self._extended(text, cells))
                     break
-                self._pieces.append(text)  # a blank line stays
+                lines.append(text)  # a blank line stays
             else:
                 raise DataError("more rows were written than the source has")
-        self._flush()
+        self._put(lines)
 
     def finish(self) -> None:
         """What follows the last row, which can only be blank lines."""
-        for filled, text in self._rows:
+        for filled, text in self._records:
             if filled:
                 raise DataError("fewer rows were written than the source has")
-            self._pieces.append(text)
-        self._flush()
+            self._put([text])
 
-    def _add(self, text: str, cells: Sequence[str]) -> None:
-        end = next((end for end in ENDS if text.endswith(end)), "")
+    def _extended(self, text: str, cells: Sequence[str]) -> str:
         separator = self.source.separator or ","
-        self._pieces.append(
-            text.removesuffix(end) + separator + separator.join(map(self._quote, cells)) + end
+        return extended(
+            text, separator, [quoted(cell, separator, always=self.source.quotes) for cell in cells]
         )
-
-    def _quote(self, cell: str) -> str:
-        special = ('"', "\n", "\r", self.source.separator or ",")
-        if cell and (self.source._quoted or any(sign in cell for sign in special) or cell != cell.strip()):
-            return '"' + cell.replace('"', '""') + '"'
-        return cell
 
     def _texts(self, column: pd.Series) -> list[str]:
         if pd.api.types.is_float_dtype(column.dtype):
@@ -207,14 +206,12 @@ class DelimitedWriter:
             return [text.replace(".", self.decimal) for text in texts] if self.decimal != "." else texts
         return ["" if missing else str(cell) for cell, missing in zip(column, column.isna(), strict=True)]
 
-    def _flush(self) -> None:
-        text = "".join(self._pieces)
-        self._pieces.clear()
+    def _put(self, lines: Sequence[str]) -> None:
         try:
-            self._file.write(text.encode(self._encoding))
+            self._file.write("".join(lines).encode(self.source.file.encoding))
         except UnicodeEncodeError as error:
             raise TableFileError(
-                f"{self.source.path} is {self._encoding} text, which has no sign for "
+                f"{self.source.path} is {error.encoding} text, which has no sign for "
                 f"{error.object[error.start]!r} in the new cells. Save it as UTF-8 first."
             ) from None
 
@@ -225,17 +222,20 @@ def _text_array(cells: Sequence[str]) -> Any:
     return pc.if_else(missing, pa.scalar(None, pa.large_string()), array)
 
 
-def _names(path: Path, cells: Sequence[str]) -> tuple[str, ...]:
-    """Unique names; a nameless column, such as a row number that was saved with the table, gets one."""
-    names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
-        raise TableFileError(f"{path} names two columns {twice!r} in its first line; rename one of them.")
-    return tuple(names)
-
-
-def _cells(count: int) -> str:
-    return f"{count} cell" + ("" if count == 1 else "s")
+def _refuse_others(path: Path) -> None:
+    with path.open("rb") as file:
+        head = file.read(16)
+    compressed = head.startswith(GZIP)
+    if compressed:
+        head = TextFile(path, TableFileError, compressed=True).head(16)
+    if not head:
+        raise TableFileError(f"{path} is empty. A table needs a line with the names of its columns.")
+    for first, what in OTHERS.items():
+        if head.startswith(first):
+            raise TableFileError(f"{path} must be a CSV, TSV or Parquet table. Got {what}.")
+    if compressed and head.startswith((b"PAR1", GZIP)):
+        inner = "Parquet" if head.startswith(b"PAR1") else "gzip"
+        raise TableFileError(f"{path} is a {inner} file that was compressed once more; unpack it first.")
 
 
 def _why(error: csv.Error) -> str:

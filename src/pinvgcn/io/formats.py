@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import codecs
 from pathlib import Path
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
-from pinvgcn.io.pcd.header import looks_like_pcd
+from pinvgcn.io.las import LasSource
+from pinvgcn.io.pcd import PcdSource, looks_like_pcd
+from pinvgcn.io.ply import PlySource
 from pinvgcn.io.scan import ScanSource
+from pinvgcn.io.text.file import GZIP, TextFile
+from pinvgcn.io.text_scan import TextSource
 from pinvgcn.io.virtual import is_virtual
 
 _HEAD = 4096  # bytes that are looked at
@@ -50,35 +53,17 @@ def open_scan(path: str | Path) -> ScanSource:
 
 def _open(path: Path, head: bytes) -> ScanSource:
     if head.startswith(b"LASF"):
-        from pinvgcn.io.las import LasSource
-
         return LasSource(path)
     if head.split(maxsplit=1)[:1] == [b"ply"] and head.startswith(b"ply"):
-        from pinvgcn.io.ply import PlySource
-
         return PlySource(path)
     if looks_like_pcd(head):
-        from pinvgcn.io.pcd import PcdSource
-
         return PcdSource(path)
-    packed = head.startswith(b"\x1f\x8b")
-    if packed:
-        head = _unpacked(path)
+    if head.startswith(GZIP):
+        head = TextFile(path, ScanFileError, compressed=True).head(_HEAD)
     for magic, what in (*_FOREIGN.items(), (b"LASF", "a packed LAS file"), (b"ply", "a packed PLY file")):
         if head.startswith(magic):
             remedy = "unpack it first" if magic in (b"LASF", b"ply", b"PK\x03\x04") else "convert it first"
             raise ScanFileError(f"{path} is {what}. {_KNOWN}; {remedy}.")
-    if b"\0" in head:
+    if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ScanFileError(f"{path} is of no known format: {_KNOWN}.")
-    from pinvgcn.io.text import TextSource
-
-    return TextSource(path, packed=packed)
-
-
-def _unpacked(path: Path) -> bytes:
-    """The beginning of what a gzip file holds."""
-    try:
-        with gzip.open(path) as file:
-            return file.read(_HEAD)
-    except (EOFError, OSError, zlib.error) as error:
-        raise ScanFileError(f"{path} is a damaged gzip file ({error}).") from None
+    return TextSource(path)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
 from pinvgcn.io.atomic import atomic_file
-from pinvgcn.io.tables import ROWS, TableSource
+from pinvgcn.io.tables import ROWS, TableSource, check_names
 
 MAGIC = b"PAR1"
 # whole numbers and booleans stay what they are beside missing ones
@@ -46,23 +46,17 @@ class ParquetTable(TableSource):
             self.schema = file.schema_arrow
             self.count = file.metadata.num_rows
             groups = file.metadata.num_row_groups
-            self._compression = (
+            self.compression = (
                 {file.metadata.row_group(0).column(j).compression for j in range(file.metadata.num_columns)}
                 if groups
                 else set()
             )
-        names = [str(name) for name in self.schema.names]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if twice is not None:
-            raise TableFileError(f"{path} has two columns {twice!r}; rename one of them.")
-        if not names:
-            raise TableFileError(f"{path} has no column.")
-        self.columns = tuple(names)
+        self.columns = check_names(path, [str(name) for name in self.schema.names])
 
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
         """See ``TableSource``."""
         start = 0
-        for batch in self._batches(check_count("rows", rows)):
+        for batch in self.batches(check_count("rows", rows)):
             with self._damage():
                 frame = batch.to_pandas(
                     ignore_metadata=True, types_mapper=PANDAS_TYPES.get, date_as_object=False
@@ -89,7 +83,7 @@ class ParquetTable(TableSource):
             finally:
                 writer.close()
 
-    def _batches(self, rows: int) -> Iterator[Any]:
+    def batches(self, rows: int) -> Iterator[Any]:
         with self._open() as file:
             batches = file.iter_batches(rows, use_threads=False)
             while True:
@@ -134,7 +128,7 @@ class ParquetWriter:
         self.source, self.columns = source, columns
         self._temporary = temporary
         self._pending: Any = None  # rows that were read and not yet written
-        self._batches = source._batches(ROWS)
+        self._batches = source.batches(ROWS)
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, new: pd.DataFrame) -> None:
@@ -146,7 +140,7 @@ class ParquetWriter:
                 for name, array in zip(self.columns, added, strict=True)
             ]
             self._schema = pa.schema([*self.source.schema, *fields], metadata=self.source.schema.metadata)
-            codec = min(self.source._compression) if len(self.source._compression) == 1 else "SNAPPY"
+            codec = min(self.source.compression) if len(self.source.compression) == 1 else "SNAPPY"
             self._writer = pq.ParquetWriter(
                 self._temporary,
                 self._schema,

@@ -18,8 +18,6 @@ from pinvgcn.errors import ColumnError, ParameterError, TableFileError
 from pinvgcn.io.atomic import check_output
 
 ROWS = 100_000  # of a chunk
-# cells that mean "not known", whatever stands around them: what pandas, R, Excel, SQL and UCI write for it
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "<NA>", "#N/A", "NULL", "null", "?")
 
 
 class TableWriter(Protocol):
@@ -92,6 +90,16 @@ class TableSource(ABC):
                     f"{self.path} already has a column {name!r}, which would be written. "
                     "Rename or remove it first."
                 )
+
+
+def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of a table's columns, if there are some and no two are alike."""
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise TableFileError(f"{path} has two columns {twice!r}; rename one of them.")
+    if not names:
+        raise TableFileError(f"{path} has no column.")
+    return tuple(names)
 
 
 def unknown_column(name: str, columns: Sequence[str], path: Path | str) -> ColumnError:

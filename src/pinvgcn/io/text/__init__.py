@@ -1,7 +1,5 @@
-"""Scans as text: XYZ, CSV, TSV. ``lines.py``: lines in, in constant memory; ``dialect.py``: what separates
-columns and what they are called; ``cells.py``: lines to numbers; ``source.py``; ``writer.py``.
+"""Text files, for scans and tables alike.
+
+``file.py``: encoding and gzip; ``lines.py``: lines in constant memory; ``cells.py``: separators, quotes and
+missing values; ``dialect.py``: what the columns of a scan are; ``numbers.py``: lines to columns of numbers.
 """
-
-from pinvgcn.io.text.source import TextSource
-
-__all__ = ["TextSource"]

@@ -1,155 +1,77 @@
-"""Lines of text to columns of numbers, by pandas; what cannot be a number is named with its line."""
+"""The cells of a line: separators, quotation marks, missing values, numbers."""
 
 from __future__ import annotations
 
-import io
+import re
 from collections.abc import Sequence
-from itertools import compress
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from pinvgcn.errors import ScanFileError
-from pinvgcn.io.text.dialect import Dialect, is_number, split
-from pinvgcn.io.text.lines import are_data, is_data
-
-EMPTY, TEXT = np.dtype("V1"), np.dtype(object)  # a column without any value yet; a column of words
-# digits give the nearest number: older versions of pandas have to be asked for that
-_EXACT: dict[str, Any] = (
-    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+SEPARATORS = (";", "\t", ",", "|")
+# cells that mean "not known", whatever stands around them: what pandas, R, Excel, SQL and UCI write for it
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "<NA>", "#N/A", "NULL", "null", "?")
+MISSING_NUMBERS = (*MISSING, "NAN", "-nan", "None")
+WORD = re.compile(r'"(?:[^"]|"")*"|\S+', re.ASCII)
+_NUMBER = re.compile(
+    r"""\s*"?\s*[+-]?(?:(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf(?:inity)?)\s*"?\s*""",
+    re.IGNORECASE,
 )
-_MISSING = ["", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "null", "NULL", "None", "-nan", "?"]
 
 
-class Cells:
-    """Reads blocks of lines; ``first`` in its methods is the number of a block's first line, from 1."""
+def is_number(cell: str) -> bool:
+    """With a point or a comma before the decimals."""
+    return _NUMBER.fullmatch(cell) is not None
 
-    def __init__(self, path: Path, dialect: Dialect) -> None:
-        self.path = path
-        self.dialect = dialect
 
-    def columns(
-        self, lines: Sequence[bytes], first: int, types: dict[str, np.dtype]
-    ) -> dict[str, np.ndarray]:
-        """The named columns of the data lines, each in its type."""
-        frame = self._frame(lines, first, types, list(types))
-        return {name: frame[name].to_numpy(dtype, copy=True) for name, dtype in types.items()}
+def split(line: str, separator: str) -> list[str]:
+    """The cells of a line, quotation marks and all, which protect separators; "" is white space."""
+    line = line.strip("\r\n")
+    if not separator:
+        return WORD.findall(line)
+    if '"' not in line:
+        return line.split(separator)
+    cells, open_quote, start = [], False, 0
+    for at, sign in enumerate(line):
+        if sign == '"':
+            open_quote = not open_quote
+        elif sign == separator and not open_quote:
+            cells.append(line[start:at])
+            start = at + 1
+    return [*cells, line[start:]]
 
-    def types(self, lines: Sequence[bytes], first: int, types: dict[str, np.dtype]) -> dict[str, np.dtype]:
-        """The types widened so that they hold these lines too: nothing → whole numbers → numbers, or words.
 
-        A column's first value says whether it holds numbers. Words below them, or among coordinates, are
-        a mistake in the file: the line is named.
-        """
-        names = self.dialect.names
-        fixed: dict[str, np.dtype] = {names[place]: np.dtype(np.float64) for place in self.dialect.places}
-        fixed |= {name: TEXT for name, dtype in types.items() if dtype == TEXT}
-        frame = self._frame(lines, first, fixed, list(names))
-        return {name: self._wider(name, types[name], frame[name], lines, first) for name in types}
+def extended(line: str, separator: str, cells: Sequence[str]) -> str:
+    """The line with more cells at its end."""
+    body = line.rstrip("\r\n")
+    between = separator or ("\t" if "\t" in body else " ")
+    return between.join([body, *cells]) + line[len(body) :]
 
-    def _wider(
-        self, name: str, before: np.dtype, column: pd.Series, lines: Sequence[bytes], first: int
-    ) -> np.dtype:
-        present = column.dropna()
-        if before == TEXT or present.empty:
-            return np.dtype(np.float64) if before.kind == "i" else before
-        kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
-        if kind == "i":
-            return np.dtype(np.int64) if before in (EMPTY, np.int64) else before
-        if kind in "uf":
-            return np.dtype(np.float64)
-        if before == EMPTY and not is_number(str(present.iloc[0]).encode()):
-            return TEXT
-        raise self._wrong_cell(lines, first, [name])
 
-    def _frame(
-        self,
-        lines: Sequence[bytes],
-        first: int,
-        types: dict[str, np.dtype],
-        names: list[str],
-    ) -> pd.DataFrame:
-        """The named columns; those without a type get the narrowest that fits."""
-        dialect = self.dialect
-        data = list(compress(lines, are_data(lines)))
-        text = b"".join(data)
-        if b"\0" in text or self._has_odd(data):
-            self._refuse_line(lines, first)
-        # whole numbers cannot be missing, and words never are
-        gaps = [name for name in names if name not in types or types[name].kind == "f"]
-        try:
-            with np.errstate(invalid="raise"):  # infinity as a whole number
-                frame = pd.read_csv(
-                    io.BytesIO(text),
-                    header=None,
-                    names=list(dialect.names),
-                    index_col=False,
-                    usecols=names,
-                    sep=dialect.separator.decode() or r"\s+",
-                    decimal=dialect.decimal,
-                    dtype=types,
-                    keep_default_na=False,
-                    na_values=dict.fromkeys(gaps, _MISSING),
-                    encoding=dialect.encoding,
-                    encoding_errors="backslashreplace",
-                    **_EXACT,
-                    skip_blank_lines=False,
-                    low_memory=False,
-                )
-        except (ValueError, ArithmeticError) as error:  # a parser's error is a ValueError too
-            numbers = [name for name in types if types[name] != TEXT]
-            raise self._wrong_cell(lines, first, numbers, str(error)) from None
-        if len(frame) != len(data):  # a quote that opens in one line and closes in another
-            number = next((n for n, line in enumerate(lines, first) if line.count(b'"') % 2), first)
-            raise ScanFileError(f"{self.path}, line {number}: a quotation mark opens and does not close.")
-        return frame
+def exchanged(line: str, separator: str, cells: dict[int, str]) -> str:
+    """The line with other cells at some places; the space around them stays."""
+    body = line.rstrip("\r\n")
+    end = line[len(body) :]
+    if separator:
+        parts = split(body, separator)
+        for place, cell in cells.items():
+            parts[place] = cell
+        return separator.join(parts) + end
+    spans = [match.span() for match in WORD.finditer(body)]
+    for place, cell in sorted(cells.items(), reverse=True):
+        start, stop = spans[place]
+        body = body[:start] + cell + body[stop:]
+    return body + end
 
-    def _has_odd(self, data: list[bytes]) -> bool:
-        """Whether a line has more or fewer cells than there are columns; quotes are looked at only then."""
-        separator, width = self.dialect.separator, len(self.dialect.names)
-        if separator:
-            found = [line.count(separator) + 1 for line in data]
-        else:
-            found = list(map(len, map(bytes.split, data)))
-        if found.count(width) == len(found):
-            return False
-        odd = compress(data, [n != width for n in found])
-        return any(len(split(line, separator)) != width for line in odd)
 
-    def _refuse_line(self, lines: Sequence[bytes], first: int) -> None:
-        """Raise at the first line that is no text or has another number of cells."""
-        separator, width = self.dialect.separator, len(self.dialect.names)
-        for number, line in enumerate(lines, start=first):
-            if b"\0" in line:
-                raise ScanFileError(f"{self.path}, line {number}: must be text. Got a zero byte in it.")
-            if is_data(line) and (found := len(split(line, separator))) != width:
-                raise ScanFileError(
-                    f"{self.path}, line {number}: must have {width} columns as the lines before it. "
-                    f"Got {found} instead."
-                )
+def quoted(text: str, separator: str, *, always: bool = False) -> str:
+    """In quotation marks where it would otherwise be taken for several cells, or for none."""
+    special = text.split() != [text] if not separator else separator in text or text != text.strip()
+    if special or (always and text) or any(sign in text for sign in '"\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
-    def _wrong_cell(
-        self, lines: Sequence[bytes], first: int, names: Sequence[str], reason: str = ""
-    ) -> ScanFileError:
-        dialect = self.dialect
-        for number, line in enumerate(lines, start=first):
-            if not is_data(line):
-                continue
-            cells = split(line, dialect.separator)
-            for name in names:
-                cell = cells[dialect.names.index(name)]
-                shown = cell.strip().decode(dialect.encoding, "backslashreplace")
-                decimal = "," if dialect.decimal == "." else "."
-                missing = shown.strip('"') in _MISSING and dialect.names.index(name) not in dialect.places
-                if missing or (is_number(cell) and decimal not in shown):
-                    continue
-                return ScanFileError(
-                    f"{self.path}, line {number}: column {name!r} must hold a number. "
-                    f"Got {shown[:60]!r} instead."
-                )
-        return ScanFileError(
-            f"{self.path}, lines {first} to {first + len(lines) - 1}: cannot be read as columns of numbers "
-            f"({' '.join(reason.split())[:200]})."
-        )
+
+def digits(column: np.ndarray) -> list[str]:
+    """Each number in the fewest digits that give it back."""
+    texts: list[str] = column.astype(str).tolist()
+    return texts

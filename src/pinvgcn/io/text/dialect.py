@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.text.lines import COMMENTS, MARK, is_data
+from pinvgcn.io.text.cells import SEPARATORS, is_number, split
+from pinvgcn.io.text.lines import COMMENTS, is_data
 
-SEPARATORS = (b";", b"\t", b",", b"|", b"")  # the last one: white space
-_NUMBER = re.compile(
-    rb"""\s*"?\s*[+-]?(?:(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?|nan|inf(?:inity)?)\s*"?\s*""",
-    re.IGNORECASE,
-)
-WORD = re.compile(rb'"(?:[^"]|"")*"|\S+')
+_WAYS = (*SEPARATORS, "")  # the last one: white space
 _MOST = 5000  # columns
 _NAMES = (("x", "easting"), ("y", "northing"), ("z", "elevation", "height", "altitude"))
 
@@ -29,54 +25,34 @@ _NAMES = (("x", "easting"), ("y", "northing"), ("z", "elevation", "height", "alt
 class Dialect:
     """How to read a line; columns are counted from 0."""
 
-    separator: bytes
+    separator: str
     decimal: str
-    encoding: str
     names: tuple[str, ...]
     places: tuple[int, int, int]  # of x, y, z
-    preamble: int  # lines before the first point, comments and all
-    header: int | None  # the line that names the columns
-    promised: int | None  # points, where the first line counts them (PTS files)
+    preamble: int = 0  # lines before the first point, comments and all
+    header: int | None = None  # the line that names the columns
+    promised: int | None = None  # points, where the first line counts them (PTS files)
 
 
-def split(line: bytes, separator: bytes) -> list[bytes]:
-    """The cells of a line; quotes protect separators."""
-    line = line.strip(b"\r\n")
-    if not separator:
-        return WORD.findall(line)
-    if b'"' not in line:
-        return line.split(separator)
-    cells, open_quote, start = [], False, 0
-    for at in range(len(line)):
-        if line[at : at + 1] == b'"':
-            open_quote = not open_quote
-        elif line[at : at + 1] == separator and not open_quote:
-            cells.append(line[start:at])
-            start = at + 1
-    return [*cells, line[start:]]
-
-
-def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
+def detect(path: Path, lines: Sequence[str]) -> Dialect:
     """The dialect of a file that starts with these lines."""
-    lines = [lines[0].removeprefix(MARK), *lines[1:]] if lines else []
     data = [number for number, line in enumerate(lines) if is_data(line)]
     if not data:
         raise ScanFileError(f"{path} holds no points: its lines are blank or comments.")
     promised = None
-    if len(data) > 1 and re.fullmatch(rb"\s*\d{1,18}\s*", lines[data[0]]):
+    if len(data) > 1 and re.fullmatch(r"\s*[0-9]{1,18}\s*", lines[data[0]]):
         promised = int(lines[data[0]])
         data = data[1:]
-    encoding = _encoding(lines)
     refusals: list[ScanFileError] = []
-    for separator in SEPARATORS:
+    for separator in _WAYS:
         first = split(lines[data[0]], separator)
         if _are_numbers(first, (0, 1, 2)):
-            header = _comment_header(lines[: data[0]], separator, len(first), encoding)
+            header = _comment_header(lines[: data[0]], separator, len(first))
             names, places = header[1:] if header else (_unnamed(len(first)), (0, 1, 2))
             line, start = header[0] if header else None, data[0]
         elif len(first) >= 3:
             try:
-                names, places = _header(path, lines, data, separator, encoding)
+                names, places = _header(path, lines, data, separator)
             except ScanFileError as refusal:
                 refusals.append(refusal)
                 continue
@@ -89,7 +65,6 @@ def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
         return Dialect(
             separator=separator,
             decimal=_decimal(rows, len(names), places),
-            encoding=encoding,
             names=tuple(names),
             places=places,
             preamble=start,
@@ -100,11 +75,11 @@ def detect(path: Path, lines: Sequence[bytes]) -> Dialect:
 
 
 def _header(
-    path: Path, lines: Sequence[bytes], data: list[int], separator: bytes, encoding: str
+    path: Path, lines: Sequence[str], data: list[int], separator: str
 ) -> tuple[tuple[str, ...], tuple[int, int, int]]:
     """Names and places of the coordinates, where the first line is a header and the second has numbers."""
     first = split(lines[data[0]], separator)
-    names = _unique([_clean(cell, encoding) for cell in first])
+    names = _unique([_clean(cell) for cell in first])
     places = _coordinates(names)
     second = split(lines[data[1]], separator) if len(data) > 1 else []
     if places is None:
@@ -125,13 +100,13 @@ def _header(
         if not is_number(second[place]):
             raise ScanFileError(
                 f"{path}, line {data[1] + 1}: column {names[place]!r} must hold a number. "
-                f"Got {_clean(second[place], encoding)[:60]!r} instead."
+                f"Got {_clean(second[place])[:60]!r} instead."
             )
     return names, places
 
 
-def _unknown(path: Path, lines: Sequence[bytes], number: int) -> ScanFileError:
-    shown = lines[number].strip()[:60].decode("latin-1")
+def _unknown(path: Path, lines: Sequence[str], number: int) -> ScanFileError:
+    shown = lines[number].strip()[:60]
     shown = "".join(letter if letter.isprintable() else "?" for letter in shown)
     return ScanFileError(
         f"{path} is of no known format: LAS, LAZ, PLY and PCD start with marks of their own, and lines of "
@@ -140,47 +115,34 @@ def _unknown(path: Path, lines: Sequence[bytes], number: int) -> ScanFileError:
     )
 
 
-def _encoding(lines: Sequence[bytes]) -> str:
-    try:
-        b"".join(lines).decode("utf-8")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"
-
-
-def is_number(cell: bytes) -> bool:
-    """With a point or a comma before the decimals."""
-    return _NUMBER.fullmatch(cell) is not None
-
-
-def _are_numbers(cells: list[bytes], places: tuple[int, ...]) -> bool:
+def _are_numbers(cells: list[str], places: tuple[int, ...]) -> bool:
     return len(cells) > max(places, default=len(cells)) and all(is_number(cells[place]) for place in places)
 
 
-def _decimal(rows: list[list[bytes]], columns: int, places: tuple[int, ...]) -> str:
+def _decimal(rows: list[list[str]], columns: int, places: tuple[int, ...]) -> str:
     """A comma that is left in a cell is a decimal one, also in quotes between commas."""
     cells = [row[place] for row in rows if len(row) == columns for place in places]
-    return "," if any(b"," in cell for cell in cells) else "."
+    return "," if any("," in cell for cell in cells) else "."
 
 
 def _comment_header(
-    before: Sequence[bytes], separator: bytes, columns: int, encoding: str
+    before: Sequence[str], separator: str, columns: int
 ) -> tuple[int, tuple[str, ...], tuple[int, int, int]] | None:
     """The last comment that names as many columns as there are, x, y and z among them."""
     for number in reversed(range(len(before))):
         text = before[number].strip()
         for mark in COMMENTS:
             text = text.removeprefix(mark)
-        for way in (separator, *SEPARATORS):
-            names = _unique([_clean(cell, encoding) for cell in split(text, way)])
+        for way in (separator, *_WAYS):
+            names = _unique([_clean(cell) for cell in split(text, way)])
             places = _coordinates(names)
             if len(names) == columns and places is not None:
                 return number, names, places
     return None
 
 
-def _clean(cell: bytes, encoding: str) -> str:
-    text = cell.strip().decode(encoding, "backslashreplace")
+def _clean(cell: str) -> str:
+    text = cell.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('""', '"').strip()
     return text

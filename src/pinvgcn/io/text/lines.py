@@ -1,33 +1,27 @@
-"""The lines of a text file, many at a time, without ever holding the file."""
+"""The lines of a text, many at a time, without ever holding the file."""
 
 from __future__ import annotations
 
-import gzip
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import TextIO
 
 from pinvgcn.errors import ScanFileError
 
-BLOCK = 1 << 22  # bytes read at once
-LONGEST = 1 << 16  # bytes; a longer line is no line of a scan
-MARK = b"\xef\xbb\xbf"  # some programs start UTF-8 with it
-COMMENTS = (b"#", b"//", b"%")
+BLOCK = 1 << 22  # characters read at once
+LONGEST = 1 << 16  # characters; a longer line is no line of a scan
+COMMENTS = ("#", "//", "%")
 
 
-def open_text(path: Path, packed: bool) -> IO[bytes]:
-    """The bytes of the text, unpacked."""
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
-
-
-def blocks(file: IO[bytes], path: Path) -> Iterator[list[bytes]]:
+def blocks(text: TextIO, path: Path) -> Iterator[list[str]]:
     """Lists of whole lines with their ends, in order; a line ends in LF, CR LF or CR."""
-    rest = b""
-    while block := file.read(BLOCK):
-        text = rest + block
-        end = text.rfind(b"\n") + 1 or text[:-1].rfind(b"\r") + 1
-        rest = text[end:]
-        lines = text[:end].splitlines(keepends=True)
+    rest = ""
+    while block := text.read(BLOCK):
+        block = rest + block
+        end = block.rfind("\n") + 1 or block[:-1].rfind("\r") + 1
+        rest = block[end:]
+        lines = split_lines(block[:end])
         if max(len(rest), *map(len, lines), 0) > LONGEST:
             raise ScanFileError(
                 f"{path} is no text scan: a line must be shorter than {LONGEST:,} bytes. Got a longer one."
@@ -35,21 +29,26 @@ def blocks(file: IO[bytes], path: Path) -> Iterator[list[bytes]]:
         if lines:
             yield lines
     if rest:
-        yield rest.splitlines(keepends=True)
+        yield split_lines(rest)
+
+
+def split_lines(text: str) -> list[str]:
+    """At LF, CR LF and CR only; ``str.splitlines`` takes other characters for line ends, too."""
+    return io.StringIO(text, newline="").readlines()
 
 
 class LineReader:
-    """Takes lines from a file until enough of them hold points."""
+    """Takes lines from a text until enough of them hold points."""
 
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        self._blocks = blocks(file, path)
-        self._lines: list[bytes] = []
+    def __init__(self, text: TextIO, path: Path) -> None:
+        self._blocks = blocks(text, path)
+        self._lines: list[str] = []
         self._next = 0
         self.number = 0  # of lines taken
 
-    def skip(self, count: int) -> list[bytes]:
-        """The next so many lines, whatever they hold."""
-        taken: list[bytes] = []
+    def skip(self, count: int) -> list[str]:
+        """The next ``count`` lines, whatever they hold."""
+        taken: list[str] = []
         while len(taken) < count and self._more():
             some = self._lines[self._next : self._next + count - len(taken)]
             self._next += len(some)
@@ -57,9 +56,9 @@ class LineReader:
         self.number += len(taken)
         return taken
 
-    def take(self, count: int) -> tuple[list[bytes], int]:
-        """Lines with so many data lines among them, the last one being data; how many these are."""
-        taken: list[bytes] = []
+    def take(self, count: int) -> tuple[list[str], int]:
+        """Lines with ``count`` data lines among them, the last one being data; how many these are."""
+        taken: list[str] = []
         found = 0
         while found < count and self._more():
             some = self._lines[self._next : self._next + count - found]
@@ -68,6 +67,11 @@ class LineReader:
             found += sum(are_data(some))
         self.number += len(taken)
         return taken, found
+
+    def rest(self) -> Iterator[list[str]]:
+        """All lines that are left."""
+        while lines := self.skip(100_000):
+            yield lines
 
     def _more(self) -> bool:
         while self._next >= len(self._lines):
@@ -78,15 +82,15 @@ class LineReader:
         return True
 
 
-def is_data(line: bytes) -> bool:
+def is_data(line: str) -> bool:
     """Neither blank nor a comment."""
     text = line.lstrip()
     return bool(text) and not text.startswith(COMMENTS)
 
 
-def are_data(lines: Sequence[bytes]) -> list[bool]:
+def are_data(lines: Sequence[str]) -> list[bool]:
     """The same of many lines; several times faster where none of them has the mark of a comment in it."""
-    text = b"".join(lines)
+    text = "".join(lines)
     if any(mark in text for mark in COMMENTS):
         return list(map(is_data, lines))
-    return list(map(bool, map(bytes.strip, lines)))
+    return list(map(bool, map(str.strip, lines)))
