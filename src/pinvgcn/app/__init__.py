@@ -1,7 +1,10 @@
 """The labelling page: a person clicks a few points, and the whole scan takes its colours.
 
-``labels`` what was labelled, with undo; ``journal`` the same as a file beside the scan; ``picking`` from a
-click or a rectangle to points; ``cloud`` the scan; ``head`` the answer to labels, in closed form;
-``proposals`` where to click next; ``colours`` what a point looks like; ``session`` all of it together;
-``page`` the browser's side; ``gate`` who may come in.
+Of the scan: ``cloud`` all points and a sample, ``shown`` what is drawn, ``known`` classes that its file has.
+Of labels: ``labels`` with undo, ``journal`` the same as a file beside the scan, ``label_table`` as CSV.
+From the screen to points: ``picking``, ``regions``, ``tools``.
+Answers: ``preparation`` what they need, ``head`` in closed form, ``live`` at once, ``proposals`` where to
+look next, ``refining`` the full fit in a process of its own; ``session`` all of it together.
+In the browser: ``messages`` what comes from it, checked; ``canvas`` the scene, ``colours``, ``hands``
+gestures and keys, ``panel`` and ``legend``, ``page``; ``gate`` who may come in, ``serve``, ``exports``.
 """

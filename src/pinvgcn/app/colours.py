@@ -1,24 +1,105 @@
-"""What a point looks like: (n, 3) bytes."""
+"""What points look like, and the legend that explains it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib import colormaps
 
+from pinvgcn.app.cloud import Cloud
+from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Category
+from pinvgcn.app.session import View
+from pinvgcn.app.shown import Shown
 
 GREY = (150, 150, 150)
 UNSURE = 0.35  # of a colour that is left where nothing is sure
+SCALE = "cividis"  # which people with any kind of colour vision can read
+FIELDS = {"intensity": "intensity", "return": "return_number", "returns": "number_of_returns"}
 
 
-def by_value(values: np.ndarray, scale: str = "cividis") -> np.ndarray:
-    """Along a scale that all people can read, between the 1st and the 99th of a hundred."""
-    low, high = np.percentile(values, [1, 99])
+@dataclass(frozen=True)
+class ColourScale:
+    """What the two ends of a scale of colours stand for."""
+
+    low: float
+    high: float
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Colours of the drawn points (m, 3), and their scale where they show a value."""
+
+    colours: np.ndarray
+    scale: ColourScale | None = None
+
+
+def modes(cloud: Cloud, *, known: bool) -> list[str]:
+    """What points can be coloured by."""
+    found = ["prediction", "confidence", "labels", "height", "height above ground"]
+    found += [mode for mode, field in FIELDS.items() if field in cloud.fields]
+    if {"red", "green", "blue"} <= set(cloud.fields):
+        found.append("own colour")
+    return found + (["classes of the file"] if known else [])
+
+
+def picture(
+    mode: str,
+    view: View,
+    shown: Shown,
+    cloud: Cloud,
+    *,
+    above_ground: np.ndarray | None = None,
+    known: KnownClasses | None = None,
+) -> Picture:
+    """The drawn points by a mode. ``above_ground`` (s,) is of the sample."""
+    heights = shown.points[:, 2] - shown.points[:, 2].min(initial=0.0)
+    if mode == "classes of the file" and known is not None:
+        return Picture(by_class(known.codes[shown.index], known.categories(view.classes)))
+    if mode == "height above ground" and above_ground is not None:
+        return by_value(above_ground[shown.rows], "m")
+    if mode in FIELDS:
+        return by_value(cloud.fields[FIELDS[mode]][shown.index].astype(np.float64))
+    if mode == "own colour":
+        return Picture(by_own_colour(*(cloud.fields[name][shown.index] for name in ("red", "green", "blue"))))
+    if mode in ("prediction", "confidence") and (view.answer is not None or view.refined is not None):
+        numbers, sureness = predicted(view, shown)
+        if mode == "confidence":
+            return by_value(sureness)
+        colours = paled(by_class(numbers, view.classes), sureness, len(view.classes))
+        _put_labels(colours, view, shown)
+        return Picture(colours)
+    if mode in ("labels", "prediction", "confidence") and len(view.labelled):
+        colours = np.full((len(shown), 3), GREY, dtype=np.uint8)
+        _put_labels(colours, view, shown)
+        return Picture(colours)
+    return by_value(heights, "m")
+
+
+def predicted(view: View, shown: Shown) -> tuple[np.ndarray, np.ndarray]:
+    """The class of each drawn point and how sure it is: the refined answer if it is there, else the live."""
+    if view.refined is not None:
+        return view.refined.numbers[shown.index], view.refined.confidence[shown.index]
+    assert view.answer is not None
+    return view.answer.numbers[shown.rows], view.answer.sureness[shown.rows]
+
+
+def _put_labels(colours: np.ndarray, view: View, shown: Shown) -> None:
+    at = np.searchsorted(shown.index, view.labelled)
+    at[at == len(shown)] = 0
+    drawn = shown.index[at] == view.labelled if len(shown) else np.zeros(len(at), dtype=bool)
+    colours[at[drawn]] = by_class(view.numbers[drawn], view.classes)
+
+
+def by_value(values: np.ndarray, unit: str = "") -> Picture:
+    """Along the scale, between the 1st and the 99th of a hundred."""
+    low, high = np.percentile(values, [1, 99]) if len(values) else (0.0, 1.0)
     share = np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(len(values), 0.5)
-    colours: np.ndarray = (colormaps[scale](share)[:, :3] * 255).astype(np.uint8)
-    return colours
+    colours = (colormaps[SCALE](share)[:, :3] * 255).astype(np.uint8)
+    return Picture(colours, ColourScale(float(low), float(high), unit))
 
 
 def by_own_colour(red: np.ndarray, green: np.ndarray, blue: np.ndarray) -> np.ndarray:
@@ -44,8 +125,8 @@ def paled(colours: np.ndarray, sureness: np.ndarray, classes: int) -> np.ndarray
     return (share * colours + (1 - share) * np.array(GREY)).astype(np.uint8)
 
 
-def numbers_of(codes: np.ndarray, classes: Sequence[Category]) -> np.ndarray:
-    """From places in a list of classes to their numbers."""
-    known = np.array([category.number for category in classes] or [NONE])
-    numbers: np.ndarray = known[codes]
-    return numbers
+def counts(numbers: np.ndarray, classes: Sequence[Category]) -> dict[int, int]:
+    """How many points have each class."""
+    found, often = np.unique(numbers[numbers != NONE], return_counts=True)
+    each = dict(zip(found.tolist(), often.tolist(), strict=True))
+    return {category.number: each.get(category.number, 0) for category in classes}

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from pinvgcn.app.labels import Category
+from pinvgcn.app.label_table import label_csv
 from pinvgcn.app.session import Session
-from pinvgcn.errors import LabelError, PinvGCNError
 from pinvgcn.io import ScanSource
-from pinvgcn.io.asprs import CLASSES
-from pinvgcn.io.atomic import write_text
-
-OWN = 64  # the first class number that LAS leaves to its users,
-LAST = 31  # and the last that its old point formats have room for
-LAS = ("las", "laz")
+from pinvgcn.io.atomic import atomic_file, write_text
 
 
 def exports_of(source: ScanSource, session: Session) -> dict[str, Callable[[], str]]:
@@ -30,71 +21,25 @@ def exports_of(source: ScanSource, session: Session) -> dict[str, Callable[[], s
 
 
 def write_labels(source: ScanSource, session: Session) -> Path:
-    """index, x, y, z, class, number: one line a labelled point; returns the path."""
+    """One line a labelled point; returns the path."""
     points, numbers = session.labels()
-    if len(points) == 0:
-        raise LabelError("There must be a label to write. Label some points first.")
-    classes = session.view.classes
-    names = {category.number: category.name for category in classes}
-    codes = class_numbers(source, classes)
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["index", "label", "class", "x", "y", "z"])
-    for point, number in zip(points.tolist(), numbers.tolist(), strict=True):
-        rows.writerow([point, codes[number], names[number], *session.cloud.points[point].tolist()])
+    text = label_csv(source, session.cloud.points, points, numbers, session.view.classes)
     path = _beside(source.path, ".labels.csv")
-    write_text(path, text.getvalue())
+    write_text(path, text)
     return path
 
 
 def classify(source: ScanSource, session: Session) -> str:
-    """The whole scan with classes and confidence, and a model for ``pinvgcn predict``; says where."""
-    from pinvgcn.scans import SegmentRequest, segment
-
+    """The whole scan with classes and confidence, and a model for ``pinvgcn predict``; says where. They are
+    those of the refined answer that the page shows, or will show when it is done."""
     labels = write_labels(source, session)
+    refined = session.refined()
     out = _beside(source.path, f".classified{source.path.suffix}")
     model = _beside(source.path, ".model.safetensors")
-    result = segment(
-        SegmentRequest(source.path, str(labels), out, save_model=model, metres=source.metres, force=True)
-    )
-    return (
-        f"{result.source.count:,} points written: {out.name}; the model: {model.name}; labels: {labels.name}"
-    )
-
-
-def class_numbers(source: ScanSource, classes: Sequence[Category]) -> dict[int, int | str]:
-    """What the file calls each class: its name in text, its number on the page in PLY and PCD, which hold
-    numbers alone; in LAS files the standard's number for such a name, else a free one of the user's own."""
-    if source.format == "text":
-        return {category.number: category.name for category in classes}
-    if source.format not in LAS:  # PLY and PCD hold numbers alone; the CSV lists both
-        return {category.number: category.number for category in classes}
-    standard = {name: number for number, name in CLASSES.items()}
-    found: dict[int, int | str] = {}
-    for category in classes:
-        name = category.name.lower()
-        known = int(name) if name.isdecimal() and int(name) <= 255 else standard.get(name)
-        if known is not None and known not in found.values():
-            found[category.number] = known
-    free = (number for number in _own_numbers(source) if number not in found.values())
-    for category in classes:
-        if category.number not in found:
-            number = next(free, None)
-            if number is None:
-                raise LabelError(
-                    f"{source.path.name} has no class number left for {category.name!r}: convert it to point "
-                    "format 6 or higher (LAS 1.4), or use fewer classes."
-                )
-            found[category.number] = number
-    return found
-
-
-def _own_numbers(source: ScanSource) -> list[int]:
-    try:
-        source.check_values("classification", np.array([OWN]))
-    except PinvGCNError:
-        return list(range(LAST, 22, -1))
-    return list(range(OWN, 256))
+    for made, path in ((refined.scan, out), (refined.model, model)):
+        with atomic_file(path) as part:
+            shutil.copyfile(made, part)
+    return f"{source.count:,} points written: {out.name}; the model: {model.name}; labels: {labels.name}"
 
 
 def _beside(scan: Path, ending: str) -> Path:

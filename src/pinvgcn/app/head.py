@@ -16,6 +16,7 @@ NEAR, SMOOTH = 0.25, 0.25  # the weights of places and of eigenvectors beside sh
 EIGENVECTORS = 20
 COLDEST = 10.0  # scores are multiplied by at most so much
 KEPT = 600  # labels that the kernel knows at most
+HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is held, and their ρ
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Reply:
     points: np.ndarray  # (t,) the labelled points,
     codes: np.ndarray  # (t,) and their labels
     lead: np.ndarray  # (n,) of the best class's score over the second, averaged over neighbours
-    inverse: np.ndarray  # (t, t) (K + ρI)⁻¹
+    inverse: np.ndarray  # (t, t) (K + ρI)⁻¹ of these,
+    every: np.ndarray  # (t,) the labelled points and those at which a base is held
 
     @property
     def sureness(self) -> np.ndarray:
@@ -95,17 +97,32 @@ class Head:
         self._candidates = np.arange(0, len(around), step)
         self.own = around.own()  # k(x, x): (n,)
 
-    def reply(self, points: np.ndarray, codes: np.ndarray, classes: int) -> Reply:
-        """From labelled ``points`` (t,) and their classes 0 … classes − 1; too many are thinned evenly."""
+    def reply(
+        self, points: np.ndarray, codes: np.ndarray, classes: int, base: np.ndarray | None = None
+    ) -> Reply:
+        """From labelled ``points`` (t,) and their classes 0 … classes − 1; too many are thinned evenly.
+
+        ``base`` (n, classes) are probabilities that a model has told, which labels correct: the regression is
+        on what the base leaves over, which is nothing at some points that hold it in place (``HELD``), with a
+        larger ρ.
+        """
         points, codes = _thinned(points, codes)
-        K = self._kernel(points)
-        inside = K[:, points].astype(np.float64)
-        inverse = np.linalg.inv(inside + RIDGE * np.eye(len(points)))
-        Y = np.eye(classes)[codes] - 1 / classes
-        alpha = inverse @ Y
-        left_out = Y - alpha / np.diag(inverse)[:, None]
+        count, ridge = len(points), np.full(len(points), RIDGE)
+        left = Y = np.eye(classes)[codes] - 1 / classes
+        every = points
+        if base is not None:
+            held = np.setdiff1d(self._candidates[:: max(1, len(self._candidates) // HELD)], points)
+            every = np.concatenate([points, held])
+            left = np.concatenate([Y - (base[points] - 1 / classes), np.zeros((len(held), classes))])
+            ridge = np.append(ridge, np.full(len(held), HELD_RIDGE))
+        K = self._kernel(every)
+        inverse = np.linalg.inv(K[:, every].astype(np.float64) + np.diag(ridge))
+        alpha = inverse @ left
+        left_out = Y - (alpha / np.diag(inverse)[:, None])[:count]
         cold = _coldness(left_out, codes)
         scores = K.T @ alpha.astype(np.float32)
+        if base is not None:
+            scores += (base - 1 / classes).astype(np.float32)
         average = self.surroundings.around
         both = average @ np.hstack([softmax(cold * scores, axis=1), scores])  # in one pass over neighbours
         proba, smooth = both[:, :classes], both[:, classes:]
@@ -117,6 +134,7 @@ class Head:
             codes,
             ordered[:, -1] - ordered[:, -2],
             inverse,
+            every,
         )
 
     def doubt(self, reply: Reply) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +143,7 @@ class Head:
         average = self.surroundings.around
         free = self._candidates[~np.isin(self._candidates, reply.points)]
         lead = (average @ (average @ reply.lead))[free]  # of a place, not of a single odd point
-        K = self._kernel(reply.points)[:, free]
+        K = self._kernel(reply.every)[:, free]
         spread = self.own[free] - np.einsum("tm,tm->m", reply.inverse.astype(np.float32) @ K, K)
         return free, -lead / np.sqrt(np.maximum(spread, 1e-6))
 

@@ -46,6 +46,7 @@ class LabelBook:
         {"do": "rename class", "class": 0, "name": "post"}
         {"do": "recolour class", "class": 0, "colour": [0, 0, 0]}
         {"do": "delete class", "class": 0}            its labels go too
+        {"do": "together", "actions": [ … ]}          several of these as one
         {"do": "undo"}, {"do": "redo"}
 
     Equal actions in equal order give equal books.
@@ -64,6 +65,11 @@ class LabelBook:
         return np.flatnonzero(self.of_point != NONE)
 
     @property
+    def next_number(self) -> int:
+        """Of the class that is added next."""
+        return self._given
+
+    @property
     def can_undo(self) -> bool:
         """Whether there is something to undo."""
         return bool(self._done)
@@ -73,12 +79,12 @@ class LabelBook:
         """Whether there is something to do again."""
         return bool(self._undone)
 
-    def named(self, number: int) -> Category:
+    def named(self, number: Any) -> Category:
         """The class with this number."""
         for category in self.classes:
             if category.number == number:
                 return category
-        raise LabelError(f"There must be a class with the number chosen. Got {number!r} instead.")
+        raise LabelError(f"There must be a class with the number chosen. Got {_short(number)} instead.")
 
     def do(self, action: Action) -> None:
         """Carry out an action, or raise a LabelError and change nothing."""
@@ -103,18 +109,39 @@ class LabelBook:
         """Do it; returns what takes it back."""
         kind = action.get("do")
         if kind == "label":
-            return self._set(self._points(action), self.named(action["class"]).number)
+            return self._set(self._points(action), self.named(action.get("class")).number)
         if kind == "erase":
             return self._set(self._points(action), NONE)
         if kind == "add class":
             return self._add(self._name(action), _colour(action))
         if kind == "rename class":
-            return self._replace(self.named(action["class"]), name=self._name(action))
+            return self._replace(self.named(action.get("class")), name=self._name(action))
         if kind == "recolour class":
-            return self._replace(self.named(action["class"]), colour=_colour(action))
+            return self._replace(self.named(action.get("class")), colour=_colour(action))
         if kind == "delete class":
-            return self._delete(self.named(action["class"]))
-        raise LabelError(f"An action must be one of those that the page has. Got {kind!r} instead.")
+            return self._delete(self.named(action.get("class")))
+        if kind == "together":
+            return self._together(action.get("actions"))
+        raise LabelError(f"An action must be one of those that the page has. Got {_short(kind)} instead.")
+
+    def _together(self, actions: Any) -> Callable[[], None]:
+        if not isinstance(actions, list) or not actions or not all(isinstance(one, dict) for one in actions):
+            raise LabelError(f"actions must be a list of actions. Got {_short(actions)} instead.")
+        if any(one.get("do") == "together" for one in actions):
+            raise LabelError("Actions that belong together must not hold others that do.")
+        ways: list[Callable[[], None]] = []
+
+        def back() -> None:
+            while ways:
+                ways.pop()()
+
+        try:
+            for one in actions:
+                ways.append(self._carry_out(one))
+        except BaseException:
+            back()
+            raise
+        return back
 
     def _set(self, points: np.ndarray, number: int) -> Callable[[], None]:
         before = self.of_point[points].copy()

@@ -1,14 +1,17 @@
-"""From a click or a rectangle on the screen to the points that are seen there."""
+"""From a click or a polygon on the screen to points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.path import Path as Outline
+from scipy.ndimage import minimum_filter
 
 NEAR_RAY = 0.008  # radians off the ray that still count as a hit: about six pixels of a screen
 FRONT = 0.02  # of the distance: how far behind the foremost point another is still its surface
-CELLS = 400  # of a side of the screen, in which the foremost point hides what is behind it
+CELLS = 400  # of the height of the screen
+WIDEST = 64  # cells that a point covers to each side at most
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,13 @@ class Camera:
             x = 0.5 + local[:, 0] / depth / (2 * half * self.aspect)
             y = 0.5 + local[:, 1] / depth / (2 * half)
         return np.stack([x, y], axis=1), depth
+
+    def unproject(self, screen: np.ndarray, depth: float) -> np.ndarray:
+        """The points at a depth that are seen at places of the screen (k, 2): (k, 3)"""
+        half = np.tan(self.fov / 2)
+        x, y = (2 * half * depth * (screen - 0.5) * [self.aspect, 1.0]).T
+        found: np.ndarray = self.position + np.stack([x, y, np.full_like(x, depth)], axis=1) @ self.rotation.T
+        return found
 
     @classmethod
     def looking(
@@ -63,33 +73,38 @@ def pick(points: np.ndarray, origin: np.ndarray, direction: np.ndarray, *, radiu
     return int(ahead[surface[np.argmin(off[surface] / along[surface])]])
 
 
-def visible_in(
-    points: np.ndarray,
-    camera: Camera,
-    corner: tuple[float, float],
-    opposite: tuple[float, float],
-    *,
-    radius: float = 0.0,
+def within(
+    points: np.ndarray, camera: Camera, corners: np.ndarray, *, radius: float = 0.0, through: bool = False
 ) -> np.ndarray:
-    """The points seen in a rectangle of the screen, in order.
+    """The points in a polygon of the screen (k, 2), in order: all of them, or only those that are seen.
 
-    The screen is divided into cells as small as a point is drawn, at most ``CELLS`` a side; in each, what is
-    clearly farther than its foremost point (``FRONT``) is hidden.
+    The height of the screen is divided into ``CELLS``. A point covers the cells within the ``radius`` with
+    which it is drawn, and hides what is clearly farther there (``FRONT``).
     """
     screen, depth = camera.project(points)
-    low, high = np.minimum(corner, opposite), np.maximum(corner, opposite)
-    inside = (depth > 0) & (screen >= low).all(axis=1) & (screen <= high).all(axis=1)
-    rows = np.flatnonzero(inside)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    rows = np.flatnonzero((depth > 0) & (screen >= low).all(axis=1) & (screen <= high).all(axis=1))
     if len(rows) == 0:
         return rows
-    depth, screen = depth[rows], screen[rows]
-    drawn = 2 * radius / (2 * np.tan(camera.fov / 2) * np.median(depth))  # a point's share of the height
-    side = int(np.clip(1 / max(drawn, 1 / CELLS), 1, CELLS))
-    cell = np.floor(screen * side).astype(np.int64)
-    key = cell[:, 0] * (side + 2) + cell[:, 1]
-    order = np.lexsort((depth, key))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = key[order][1:] != key[order][:-1]
-    foremost = depth[order][first][np.cumsum(first) - 1]
-    seen = depth[order] <= (1 + FRONT) * foremost + 2 * radius
-    return np.sort(rows[order[seen]])
+    if not through:
+        rows = rows[_foremost(screen[rows], depth[rows], camera, radius)]
+    inside: np.ndarray = rows[Outline(corners).contains_points(screen[rows])]
+    return inside
+
+
+def _foremost(screen: np.ndarray, depth: np.ndarray, camera: Camera, radius: float) -> np.ndarray:
+    """Which of these are seen: rows, rising."""
+    low = screen.min(axis=0)
+    cell = np.floor((screen - low) * [camera.aspect * CELLS, CELLS]).astype(np.int64)
+    width, height = (cell.max(axis=0) + 1).tolist()
+    half = radius / (2 * np.tan(camera.fov / 2) * depth) * CELLS  # of a drawn point, in cells
+    reach = 2 ** np.floor(np.log2(np.clip(half, 1, WIDEST))).astype(np.int64)
+    reach[half < 1] = 0
+    nearest = np.full((width, height), np.inf)
+    for size in np.unique(reach).tolist():
+        some = np.full((width, height), np.inf)
+        own = reach == size
+        np.minimum.at(some, (cell[own, 0], cell[own, 1]), depth[own])
+        nearest = np.minimum(nearest, minimum_filter(some, 2 * size + 1, mode="constant", cval=np.inf))
+    seen = depth <= (1 + FRONT) * nearest[cell[:, 0], cell[:, 1]] + 2 * radius
+    return np.flatnonzero(seen)

@@ -1,12 +1,24 @@
-"""Where to click next."""
+"""Where a label would help most: the places that a person reviews, one by one."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from pinvgcn.app.head import Head, Reply
 
 ALIKE = 0.5  # of k(x, x): points whose kernel is larger would teach the same
+
+
+@dataclass(frozen=True)
+class ReviewPlace:
+    """A connected piece of like points around the one that is most in doubt there."""
+
+    seed: int  # a point of the scan
+    points: np.ndarray  # of the scan, all with the same predicted class
+    number: int  # that class
+    sureness: float  # of it, in the mean
 
 
 def proposals(head: Head, reply: Reply, *, count: int = 5) -> np.ndarray:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from pinvgcn.app.cloud import DRAWN, Cloud
-from pinvgcn.app.exports import LAS, exports_of
+from pinvgcn.app.cloud import SAMPLE, Cloud
+from pinvgcn.app.exports import exports_of
 from pinvgcn.app.journal import Journal
-from pinvgcn.app.labels import free_colour
+from pinvgcn.app.known import KnownClasses
+from pinvgcn.app.label_table import LAS
+from pinvgcn.app.labels import NONE, free_colour
+from pinvgcn.app.live import Base
 from pinvgcn.app.page import Page
-from pinvgcn.app.session import Session
-from pinvgcn.io import open_scan
-from pinvgcn.io.asprs import UNCLASSIFIED, class_name
+from pinvgcn.app.refining import predicted
+from pinvgcn.app.session import REST, Session
+from pinvgcn.app.shown import BUDGET
+from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.io.asprs import class_name
 from pinvgcn.wording import counted
 
 ENDING = ".pinvgcn-labels.jsonl"
@@ -29,11 +34,15 @@ class Request:
 
     scan: Path
     classes: Sequence[str] | None = None  # to begin with
-    reference: str | None = None  # a field with true classes
+    reference: str | None = None  # a field with true classes, to compare with
+    known: str | None = None  # a field with classes, to show and to take over
+    model: Path | None = None  # that colours the scan before the first click
     session: Path | None = None
     host: str = "127.0.0.1"
     port: int = 0
-    most: int = DRAWN
+    most: int = SAMPLE
+    budget: int = BUDGET
+    rest: float | None = REST
 
 
 class Running:
@@ -65,35 +74,42 @@ class Running:
 def serve(request: Request) -> Running:
     """Read the scan and its session, and put the page up."""
     source = open_scan(request.scan)
-    wanted = () if request.reference is None else (source.known_field(request.reference),)
+    fields = [name for name in (request.reference, request.known) if name is not None]
+    wanted = tuple(source.known_field(name) for name in fields)
     cloud = Cloud.of(request.scan, fields=wanted, most=request.most)
     path = request.session or request.scan.with_name(request.scan.name + ENDING)
-    known = path.exists()
-    journal = Journal(path, scan=request.scan.name, count=len(cloud.points), digest=cloud.digest)
+    there = path.exists()
+    journal = Journal(path, scan=request.scan.name, count=len(cloud), digest=cloud.digest)
     try:
         book = journal.book
-        for name in request.classes if request.classes is not None else () if book.classes else CLASSES:
-            if name not in [category.name for category in book.classes]:
-                colour = list(free_colour(book.classes, name))
-                journal.do({"do": "add class", "name": name, "colour": colour})
+        given = request.classes
+        if given is None:
+            given = () if book.classes or request.model is not None else CLASSES
+        _add(journal, given)
         said = [f"Every action is kept in {path}."]
-        if known:
+        if there:
             said = [f"Continuing with {counted(len(book.labelled), 'label')} of {path}."]
         if journal.dropped:
             said.append("Its last action had not been written to the end, and was left out.")
-        if len(cloud.drawn) < len(cloud.points):
-            said.append(f"{len(cloud.drawn):,} of {len(cloud.points):,} points are drawn; exports have all.")
-        reference = None
-        if request.reference is not None:
-            asprs = source.format in LAS and request.reference == "classification"
-            reference = names_of(cloud.fields[request.reference], asprs=asprs)
-        session = Session(cloud, journal, reference=reference)
+        if len(cloud) > request.budget:
+            said.append(f"{request.budget:,} of {len(cloud):,} points are drawn; exports have all.")
+        reference, known = (_classes_of(cloud, source, name) for name in (request.reference, request.known))
+        session = Session(
+            cloud,
+            journal,
+            source,
+            reference=reference,
+            base=None if request.model is None else _base(request.model, source, journal, path.parent),
+            rest=request.rest,
+        )
         page = Page(
             session,
             title=request.scan.name,
             host=request.host,
             port=request.port,
             exports=exports_of(source, session),
+            known=known or reference,
+            budget=request.budget,
         )
     except BaseException:
         journal.close()
@@ -102,17 +118,36 @@ def serve(request: Request) -> Running:
     return Running(page, session, said)
 
 
-def names_of(values: np.ndarray, *, asprs: bool = False) -> np.ndarray:
-    """A field's values as names of classes, "" where there is none: (n,) text."""
-    if values.dtype.kind not in "biuf":
-        return values.astype(str)
+def _add(journal: Journal, names: Sequence[str]) -> None:
+    book = journal.book
+    for name in names:
+        if name not in [category.name for category in book.classes]:
+            colour = list(free_colour(book.classes, name))
+            journal.do({"do": "add class", "name": name, "colour": colour})
 
-    def name(value: float) -> str:
-        if not np.isfinite(value) or (asprs and value in UNCLASSIFIED):
-            return ""
-        if asprs:
-            return class_name(int(value))
-        return str(int(value)) if float(value).is_integer() else str(value)
 
-    found, place = np.unique(values, return_inverse=True)
-    return np.array([name(value) for value in found.tolist()], dtype=str)[place]
+def _classes_of(cloud: Cloud, source: ScanSource, field: str | None) -> KnownClasses | None:
+    if field is None:
+        return None
+    return KnownClasses.of(cloud.fields[field], asprs=source.format in LAS and field == "classification")
+
+
+def _base(model: Path, source: ScanSource, journal: Journal, folder: Path) -> Callable[[], Base]:
+    """Asks the model when it is called; its classes are on the page from the start."""
+    from pinvgcn.scans.jobs import load_scan_model
+
+    asprs = source.format in LAS
+
+    def name(value: object) -> str:
+        return class_name(value) if asprs and isinstance(value, int) else str(value)
+
+    names = [name(value) for value in load_scan_model(model).classes_.tolist()]
+    _add(journal, names)
+    numbers = {category.name: category.number for category in journal.book.classes}
+
+    def ask() -> Base:
+        classes, codes, confidence = predicted(model, source, folder)
+        own = np.array([*(numbers[name(value)] for value in classes), NONE], dtype=np.int16)
+        return Base(own[codes], confidence)
+
+    return ask

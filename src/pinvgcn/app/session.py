@@ -2,7 +2,7 @@
 
 Nothing here knows of a browser. Actions are carried out at once and kept in the journal; a thread of its own
 then computes what they mean for all points, and tells the listeners. When actions come faster than answers,
-the answers in between are left out.
+the answers in between are left out. When no action has come for a while, the full model is fitted.
 """
 
 from __future__ import annotations
@@ -15,51 +15,71 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pinvgcn.app.cloud import Cloud, surroundings
-from pinvgcn.app.colours import numbers_of
-from pinvgcn.app.head import Head, Reply
+from pinvgcn.app.cloud import Cloud
 from pinvgcn.app.journal import Journal
+from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Action, Category
-from pinvgcn.app.proposals import proposals
+from pinvgcn.app.live import FEW, Base, Live, LiveAnswer
+from pinvgcn.app.preparation import prepare
+from pinvgcn.app.proposals import ReviewPlace
+from pinvgcn.app.refining import FitQuestion, Refined, Refiner
+from pinvgcn.errors import LabelError
+from pinvgcn.io import ScanSource
 
-FEW = 2  # classes with a label, from which on there is something to predict
+REST = 2.0  # seconds without an action, after which the full model is fitted
+REVIEWED = 50  # places
 
 
 @dataclass(frozen=True)
 class View:
     """What there is to see; a new one whenever something changes."""
 
-    labels: np.ndarray  # (m,) the class number of each drawn point, NONE where unlabelled
+    labelled: np.ndarray  # (t,) points of the scan
+    numbers: np.ndarray  # (t,) their classes
     classes: tuple[Category, ...]
     can_undo: bool
     can_redo: bool
-    step: str  # what is being prepared, "" when all is ready
-    share: float  # of the preparation that is done
-    predicted: np.ndarray | None = None  # (m,) class numbers
-    sureness: np.ndarray | None = None  # (m,)
-    proposed: np.ndarray | None = None  # drawn points, the best first
-    held_out: float | None = None  # share of labels that the others would have given
+    step: str = "Reading the scan"  # what is being prepared, "" when all is ready
+    share: float = 0.0  # of the preparation that is done
+    answer: LiveAnswer | None = None  # the live one
+    refined: Refined | None = None  # that of the full model to the same labels
+    refining: bool = False  # whether it is being fitted
+    places: tuple[ReviewPlace, ...] = ()  # to review, the most doubtful first
     right: float | None = None  # share of points that agree with the reference
-    seconds: float = 0.0  # that the answer took
     trouble: str = ""  # what went wrong in the background
+
+    def named(self, number: int) -> Category:
+        """The class with this number."""
+        return next(category for category in self.classes if category.number == number)
 
 
 Listener = Callable[[View], None]
 
 
 class Session:
-    """The state of the page. ``reference`` (n,) names true classes, "" where unknown, to compare with."""
+    """The state of the page. ``reference`` are true classes to compare with, ``base`` gives the answer of a
+    model to begin with. ``rest`` None: the full model is fitted when it is asked for."""
 
-    def __init__(self, cloud: Cloud, journal: Journal, *, reference: np.ndarray | None = None) -> None:
-        self.cloud = cloud
-        self.reference = None if reference is None else reference[cloud.drawn]
-        self._journal = journal
+    def __init__(
+        self,
+        cloud: Cloud,
+        journal: Journal,
+        source: ScanSource,
+        *,
+        reference: KnownClasses | None = None,
+        base: Callable[[], Base] | None = None,
+        rest: float | None = REST,
+    ) -> None:
+        self.cloud, self.reference = cloud, reference
+        self._journal, self._make_base, self._rest = journal, base, rest
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
-        self._wake = threading.Event()
+        self._wake, self._changed = threading.Event(), threading.Condition()
         self._ended = False
-        self._head: Head | None = None
-        self.view = self._with_labels(View(np.empty(0), (), False, False, "Reading the scan", 0.0))
+        self._live: Live | None = None
+        self._asked = ""  # the key of the question that the full model is fitted to
+        self._refiner = Refiner(source, cloud.points, journal.path.parent, self._refined)
+        self.view = self._with_labels(View(np.empty(0, int), np.empty(0, int), (), False, False))
         self._thread = threading.Thread(target=self._answer_always, name="answers", daemon=True)
 
     def start(self) -> None:
@@ -70,6 +90,7 @@ class Session:
         """No more answers; the journal is closed."""
         self._ended = True
         self._wake.set()
+        self._refiner.close()
         if self._thread.is_alive():
             self._thread.join()
         self._journal.close()
@@ -78,34 +99,68 @@ class Session:
         """Have every new view."""
         self._listeners.append(listener)
 
-    def label(self, drawn: np.ndarray, number: int) -> None:
-        """Give drawn points a class, or take their labels with NONE."""
-        points = self.cloud.drawn[drawn].tolist()
+    def label(self, points: np.ndarray, number: int) -> None:
+        """Give points of the scan a class, or take their labels with NONE."""
         if number == NONE:
-            self.do({"do": "erase", "points": points})
+            self.do({"do": "erase", "points": points.tolist()})
         else:
-            self.do({"do": "label", "points": points, "class": number})
+            self.do({"do": "label", "points": points.tolist(), "class": number})
+
+    def take_over(self, known: KnownClasses, *, each: int | None = None) -> None:
+        """Label points by classes that are known of them: all, or ``each`` so many of every class."""
+        book = self._journal.book
+        self.do(known.as_labels(book.classes, book.next_number, self.cloud.turn, each=each))
 
     def do(self, action: Action) -> None:
         """Carry out an action and keep it."""
         with self._lock:
+            before = self._question().key
             self._journal.do(action)
             self.view = self._with_labels(self.view)
-        self._tell()
+            same = self._question().key == before
+        if same:  # a colour
+            self._tell()
+            return
+        self._refiner.end()
+        self._change(refined=None, refining=False, places=())
         self._wake.set()
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Labelled points of the whole scan and their class numbers."""
+        """Labelled points of the scan and their class numbers."""
         with self._lock:
-            book = self._journal.book
-            points = book.labelled
-            return points, book.of_point[points].copy()
+            return self.view.labelled, self.view.numbers
+
+    def piece(self, point: int, size: int) -> np.ndarray:
+        """Points of the sample in the connected piece of like points around a point of the scan: rows."""
+        if self._live is None:
+            raise LabelError("Regions are not ready yet. Wait until the preparation is done.")
+        row = int(self.cloud.rows(np.array([point]))[0])
+        answer = self.view.answer
+        return self._live.regions.around(row, size, None if answer is None else answer.numbers)
+
+    def above_ground(self) -> np.ndarray | None:
+        """Metres over the ground of each point of the sample, when they are known."""
+        return None if self._live is None else self._live.above_ground
+
+    def refined(self) -> Refined:
+        """The answer of the full model to the labels of now, waited for."""
+        if len({*self.view.numbers.tolist()}) < FEW:
+            raise LabelError("There must be labels of two classes. Label some points first.")
+        if self.view.refined is None and not self.view.refining:
+            self._refine()
+        with self._changed:
+            self._changed.wait_for(lambda: not self.view.refining or self._ended)
+        if self.view.refined is None:
+            raise LabelError(self.view.trouble or "The labels have changed meanwhile. Try again.")
+        return self.view.refined
 
     def _with_labels(self, view: View) -> View:
         book = self._journal.book
+        points = book.labelled
         return replace(
             view,
-            labels=book.of_point[self.cloud.drawn],
+            labelled=points,
+            numbers=book.of_point[points],
             classes=tuple(book.classes),
             can_undo=book.can_undo,
             can_redo=book.can_redo,
@@ -118,19 +173,31 @@ class Session:
     def _change(self, **changes: object) -> None:
         with self._lock:
             self.view = replace(self.view, **changes)  # type: ignore[arg-type]
+        with self._changed:
+            self._changed.notify_all()
         self._tell()
 
     def _answer_always(self) -> None:
         try:
-            found = surroundings(self.cloud, lambda what, share: self._prepared(what, share))
-            self._head = Head(found)
+            prepared = prepare(self.cloud, self._prepared)
+            self._live = Live(self.cloud, prepared)
+            if self._make_base is not None:
+                self._change(step="Asking the model", share=0.9)
+                self._live.base = self._make_base()
             self._change(step="", share=1.0)
             self._wake.set()
+            rests = True  # until labels change there is nothing to refine
             while not self._ended:
-                self._wake.wait()
-                self._wake.clear()
-                if not self._ended:
-                    self._answer()
+                woken = self._wake.wait(None if rests else self._rest)
+                if self._ended:
+                    break
+                if woken:
+                    self._wake.clear()
+                    answered = self._answer()
+                    rests = self._rest is None or not answered
+                else:
+                    rests = True
+                    self._refine()
         except InterruptedError:
             pass
         except Exception as error:  # shown on the page: a thread that dies silently leaves people waiting
@@ -142,30 +209,47 @@ class Session:
             raise InterruptedError
         self._change(step=what, share=share)
 
-    def _answer(self) -> None:
-        started = time.perf_counter()
-        view = self.view
-        points = np.flatnonzero(view.labels != NONE)
-        present = [c for c in view.classes if (view.labels == c.number).any()]
-        if len(present) < FEW:
-            self._change(predicted=None, sureness=None, proposed=None, held_out=None, right=None)
-            return
-        assert self._head is not None
-        codes = np.searchsorted([c.number for c in present], view.labels[points])
-        reply = self._head.reply(points, codes, len(present))
-        self._change(
-            predicted=numbers_of(reply.proba.argmax(axis=1), present),
-            sureness=reply.sureness,
-            held_out=reply.held_out_accuracy,
-            right=self._agreement(reply, present),
-            seconds=time.perf_counter() - started,
-        )
+    def _answer(self) -> bool:
+        """The live answer; whether there is something to refine."""
+        assert self._live is not None
+        started, view = time.perf_counter(), self.view
+        answer = self._live.answer(view.labelled, view.numbers, view.classes)
+        if answer is None:
+            self._change(answer=None, right=None)
+            return False
+        answer = replace(answer, seconds=time.perf_counter() - started)
+        right = self._agreement(answer.numbers, self.cloud.sample, view.classes)
+        self._change(answer=answer, right=right)
         if not self._wake.is_set():  # somebody who clicks on has no use for proposals yet
-            self._change(proposed=proposals(self._head, reply))
+            self._change(places=self._live.places(answer, REVIEWED, self._wake.is_set))
+        return len({*view.numbers.tolist()}) >= FEW
 
-    def _agreement(self, reply: Reply, present: list[Category]) -> float | None:
+    def _question(self) -> FitQuestion:
+        view = self.view
+        return FitQuestion(view.labelled, view.numbers, view.classes)
+
+    def _refine(self) -> None:
+        question = self._question()
+        if self._live is not None and self.view.answer is not None:
+            question = self._live.with_base(question, self.view.answer)
+        self._asked = self._question().key
+        self._change(refining=True, trouble="")
+        self._refiner.ask(question)
+
+    def _refined(self, refined: Refined | None, trouble: str) -> None:
+        if self._asked != self._question().key or self._ended:
+            return
+        if refined is None:
+            self._change(refining=False, trouble=f"The full fit did not work. {trouble}")
+            return
+        right = self._agreement(refined.numbers, slice(None), self.view.classes)
+        self._change(refined=refined, refining=False, right=right)
+
+    def _agreement(
+        self, numbers: np.ndarray, at: np.ndarray | slice, classes: tuple[Category, ...]
+    ) -> float | None:
         if self.reference is None:
             return None
-        names = np.array([c.name for c in present])[reply.proba.argmax(axis=1)]
-        known = self.reference != ""
-        return float((names[known] == self.reference[known]).mean()) if known.any() else None
+        own = {category.number: category.name for category in classes}
+        found, place = np.unique(numbers, return_inverse=True)
+        return self.reference.agreement([own.get(n, "") for n in found.tolist()], place, at)

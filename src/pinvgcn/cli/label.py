@@ -16,12 +16,21 @@ def label(
     reference: Annotated[
         str | None, typer.Option(help="A field of the file with true classes, to compare the answer with.")
     ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(help="A field of the file with classes, to show and to take over as labels."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A model of pinvgcn segment that colours the scan before the first click."),
+    ] = None,
     session: Annotated[
         Path | None, typer.Option(help="The file that keeps every action; beside the scan by default.")
     ] = None,
     host: Annotated[
         str, typer.Option(help="Where the page can be reached; elsewhere than here it asks for a token.")
     ] = "127.0.0.1",
+    budget: Annotated[int, typer.Option(min=1_000, help="Points that are drawn at most.")] = 500_000,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The page's port; 0 for a free one.")] = 8080,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
@@ -37,7 +46,17 @@ def label(
         from pinvgcn.app.serve import Request, serve
 
     names = None if classes is None else [name.strip() for name in classes.split(",") if name.strip()]
-    request = Request(scan, classes=names, reference=reference, session=session, host=host, port=port)
+    request = Request(
+        scan,
+        classes=names,
+        reference=reference,
+        known=known,
+        model=model,
+        session=session,
+        host=host,
+        port=port,
+        budget=budget,
+    )
     with err().status(f"Reading {scan}"):
         served = serve(request)
     with served as running:

@@ -1,0 +1,92 @@
+"""Classes that a file already has: to show, to take over as labels, or to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinvgcn.app.labels import Action, Category, free_colour
+from pinvgcn.errors import LabelError
+from pinvgcn.io.asprs import UNCLASSIFIED, class_name
+
+NO_CLASS = -1
+MOST_CLASSES = 256  # a field with more is a measurement
+MOST_LABELS = 1_000_000  # that are taken over at once
+
+
+@dataclass(frozen=True)
+class KnownClasses:
+    """The classes of a field of a scan."""
+
+    names: tuple[str, ...]
+    codes: np.ndarray  # (n,) int16 places among the names, NO_CLASS where there is none
+
+    @classmethod
+    def of(cls, values: np.ndarray, *, asprs: bool = False) -> KnownClasses:
+        """A field's values; those that mean unclassified in LAS files (``asprs``), and gaps, are none."""
+        found, place = np.unique(values, return_inverse=True)
+        if len(found) > MOST_CLASSES:
+            raise LabelError(
+                f"A field with classes must have {MOST_CLASSES} different values at most. Got {len(found):,}."
+            )
+        names = [_name(value, asprs=asprs) for value in found.tolist()]
+        kept = tuple(dict.fromkeys(name for name in names if name))
+        code = np.array([kept.index(name) if name else NO_CLASS for name in names], dtype=np.int16)
+        return cls(kept, code[place])
+
+    def categories(self, classes: Sequence[Category]) -> list[Category]:
+        """The classes by their codes, in the colours that those of the same name have on the page."""
+        found: list[Category] = []
+        for code, name in enumerate(self.names):
+            own = next((category.colour for category in classes if category.name == name), None)
+            found.append(Category(code, name, own or free_colour([*classes, *found], name)))
+        return found
+
+    def agreement(self, names: list[str], predicted: np.ndarray, at: np.ndarray | slice) -> float | None:
+        """The share of points ``at`` some places whose predicted class, a place among ``names``, is theirs;
+        points without a class are left out."""
+        same = np.array([self.names.index(name) if name in self.names else -2 for name in names])
+        true = self.codes[at]
+        known = true != NO_CLASS
+        return float((same[predicted][known] == true[known]).mean()) if known.any() else None
+
+    def as_labels(
+        self, classes: Sequence[Category], following: int, turn: np.ndarray, *, each: int | None = None
+    ) -> Action:
+        """One action that labels all points, or ``each`` so many of every class, spread evenly by their
+        ``turn`` (n,). It adds the classes that are missing, with numbers from ``following`` on."""
+        count = int((self.codes != NO_CLASS).sum())
+        if each is None and count > MOST_LABELS:
+            raise LabelError(
+                f"At most {MOST_LABELS:,} labels can be taken over. Got {count:,}; take some of each class."
+            )
+        if count == 0:
+            raise LabelError("The file must have classes to take over. Got none.")
+        now = list(classes)
+        actions: list[Action] = []
+        for code, name in enumerate(self.names):
+            points = np.flatnonzero(self.codes == code)
+            if each is not None and len(points) > each:
+                points = np.sort(points[np.argsort(turn[points])[:each]])
+            if len(points) == 0:
+                continue
+            own = next((category for category in now if category.name == name), None)
+            if own is None:
+                own = Category(following, name, free_colour(now, name))
+                actions.append({"do": "add class", "name": name, "colour": list(own.colour)})
+                now.append(own)
+                following += 1
+            actions.append({"do": "label", "points": points.tolist(), "class": own.number})
+        return {"do": "together", "actions": actions}
+
+
+def _name(value: object, *, asprs: bool) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if value is None or not isinstance(value, int | float) or not np.isfinite(value):
+        return ""
+    if asprs:
+        return "" if value in UNCLASSIFIED else class_name(int(value))
+    return str(int(value)) if float(value).is_integer() else str(value)

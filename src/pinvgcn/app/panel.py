@@ -1,0 +1,254 @@
+"""The panel beside the scan: buttons, sliders and words, for a session and the hands at work on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pinvgcn.app.canvas import BACKGROUNDS, VIEWS
+from pinvgcn.app.colours import ColourScale, modes
+from pinvgcn.app.hands import Hands
+from pinvgcn.app.known import KnownClasses
+from pinvgcn.app.legend import help_text, legend, listed, per_class, reviewed, status
+from pinvgcn.app.messages import choice, number, numbers
+from pinvgcn.app.session import View
+from pinvgcn.app.shown import Clip
+
+KEYS = "123456789"
+TOOL_KEYS = {"point": "C", "ball": "B", "region": "G", "polygon": "L"}
+STEPS = 1000  # of a slider
+EACH = 100  # points of each class that are taken over as a sample
+Guard = Callable[[Callable[[], None]], None]  # runs something, and says on the page what cannot be done
+
+
+class SidePanel:
+    """``guard`` runs what a button asks for; ``repaint`` colours the scan anew."""
+
+    def __init__(
+        self,
+        gui: Any,
+        hands: Hands,
+        guard: Guard,
+        repaint: Callable[[], None],
+        *,
+        known: KnownClasses | None,
+        exports: Mapping[str, Callable[[], None]],
+    ) -> None:
+        self._gui, self._hands, self._guard, self._repaint = gui, hands, guard, repaint
+        self._known, self._exports = known, exports
+        self._session = hands.session
+        self._classes: tuple[Any, ...] = ()  # what the buttons were made for
+        self._choices: list[Any] = []  # the buttons of the classes
+        self._modes = modes(hands.session.cloud, known=known is not None)
+        self.mode = "prediction"
+        self._status = gui.add_markdown("")
+        self._bar = gui.add_progress_bar(0.0)
+        self._legend = gui.add_html("")
+        self._build_classes()
+        self._build_tools()
+        self._build_review()
+        self._build_view()
+        self._build_clip()
+        self._build_files()
+
+    def show(self, view: View) -> None:
+        """What has changed."""
+        hands = self._hands
+        numbers_now = [category.number for category in view.classes]
+        if hands.chosen not in numbers_now:
+            hands.chosen = numbers_now[0] if numbers_now else None
+        self._show_classes(view)
+        self._undo.disabled, self._redo.disabled = not view.can_undo, not view.can_redo
+        self._next.disabled = self._accept.disabled = not view.places
+        self._bar.visible, self._bar.value = bool(view.step), 100 * view.share
+        self._put(self._status, status(view, hands.shown, len(self._session.cloud)))
+        self._put(self._place, reviewed(view, hands.place))
+        self._put(self._list, listed(view))
+        tool = hands.tools[hands.tool]
+        self._put(self._size, f"{hands.tool}: {tool.size}" if tool.size else "")
+        if self._tool.value != hands.tool:
+            self._tool.value = hands.tool
+        if self._through.value != hands.through:
+            self._through.value = hands.through
+
+    def explain(self, scale: ColourScale | None) -> None:
+        """The legend of the colours of now."""
+        self._put(self._legend, legend(scale))
+
+    def clipped(self) -> None:
+        """The sliders follow a box that was set by a key."""
+        clip = self._hands.shown.clip
+        low, high = self._bounds
+        for axis, slider in enumerate(self._sliders):
+            ends = (0.0, float(high[axis] - low[axis]))
+            if clip is not None:
+                ends = (clip.low[axis] - low[axis], clip.high[axis] - low[axis])
+            ends = (max(ends[0], 0.0), min(ends[1], float(high[axis] - low[axis])))
+            if not np.allclose(slider.value, ends):
+                slider.value = ends
+
+    def _put(self, handle: Any, content: str) -> None:
+        if handle.content != content:
+            handle.content = content
+
+    def _button(self, text: str, what: Callable[[], None], **more: Any) -> Any:
+        button = self._gui.add_button(text, **more)
+        button.on_click(lambda _: self._guard(what))
+        return button
+
+    def _watch(self, handle: Any, what: Callable[[Any], None]) -> None:
+        """``what`` has every value that a person gives; those that the page sets itself have no client."""
+
+        def updated(event: Any) -> None:
+            if event.client is not None:
+                self._guard(lambda: what(handle.value))
+
+        handle.on_update(updated)
+
+    def _build_classes(self) -> None:
+        gui, hands = self._gui, self._hands
+        with gui.add_folder("Classes"):
+            self._buttons_at = gui.add_folder(None)
+            self._erase = self._button("Erase  (E)", hands.erase, color="gray")
+            with gui.add_folder("Change", expand_by_default=False):
+                self._name = gui.add_text("Name", "")
+                self._colour = gui.add_rgb("Colour", (0, 0, 0))
+                self._button("Add a class with this name", lambda: hands.add_class(self._name.value))
+                self._button("Rename the chosen class", self._rename)
+                self._button("Delete the chosen class", self._delete, color="red")
+        self._watch(self._colour, self._recolour)
+
+    def _build_tools(self) -> None:
+        gui, hands = self._gui, self._hands
+        with gui.add_folder("Tools"):
+            self._tool = gui.add_dropdown("Tool", tuple(hands.tools), initial_value=hands.tool)
+            self._size = gui.add_markdown("")
+            self._through = gui.add_checkbox(
+                "Through  (T)", False, hint="Rectangle and polygon take what is hidden, too"
+            )
+            self._undo = self._button("Undo  (Z)", partial(hands.do, "undo"))
+            self._redo = self._button("Redo  (Y)", partial(hands.do, "redo"))
+        self._watch(self._tool, lambda value: hands.use(choice(value, list(hands.tools), "A tool")))
+        self._watch(self._through, lambda value: hands.see_through(value))
+
+    def _build_review(self) -> None:
+        gui, hands = self._gui, self._hands
+        with gui.add_folder("Review", expand_by_default=False):
+            self._place = gui.add_markdown("")
+            self._next = gui.add_button("Next place  (N, back: P)")
+            self._next.on_click(lambda event: self._guard(lambda: hands.walk(event.client, 1)))
+            self._accept = self._button("Accept the answer  (A)", hands.accept)
+            self._list = gui.add_html("")
+
+    def _build_view(self) -> None:
+        gui, canvas = self._gui, self._hands.canvas
+        with gui.add_folder("View", expand_by_default=False):
+            mode = gui.add_dropdown("Colour by", self._modes, initial_value=self.mode)
+            size = canvas.size
+            points = gui.add_slider("Point size", size / 5, 5 * size, size / 50, size)
+            look = gui.add_dropdown("Look", list(BACKGROUNDS), initial_value="dark")
+            views = gui.add_button_group("Camera", tuple(VIEWS))
+        self._watch(mode, self._colour_by)
+        self._watch(points, lambda value: canvas.resize(number(value, "A size", low=size / 5, high=5 * size)))
+        self._watch(look, lambda value: canvas.set_look(choice(value, list(BACKGROUNDS), "A look")))
+        views.on_click(
+            lambda event: self._guard(
+                lambda: canvas.look(event.client, choice(event.target.value, list(VIEWS), "A view"))
+            )
+        )
+
+    def _build_clip(self) -> None:
+        gui, hands = self._gui, self._hands
+        cloud = self._session.cloud
+        ends = (cloud.points.min(axis=0), cloud.points.max(axis=0))
+        low, high = ((end - cloud.middle) * cloud.metres for end in ends)
+        self._bounds = low, high
+        with gui.add_folder("Clip", expand_by_default=False):
+            self._sliders = []
+            for axis, name in enumerate(("x, m", "y, m", "height, m")):
+                span = max(float(high[axis] - low[axis]), 1e-6)
+                slider = gui.add_multi_slider(name, 0.0, span, span / STEPS, (0.0, span))
+                self._watch(slider, lambda _: self._clip())
+                self._sliders.append(slider)
+            self._button("The box around what was chosen  (X)", hands.clip_around)
+            self._button("The whole scan", lambda: hands.clip(None))
+
+    def _build_files(self) -> None:
+        gui, known = self._gui, self._known
+        if known is not None:
+            with gui.add_folder("Classes of the file", expand_by_default=False):
+                gui.add_markdown(f"{len(known.names)} classes; View → Colour by shows them.")
+                self._button("Take over all as labels", lambda: self._session.take_over(known))
+                self._button(
+                    f"Take over {EACH} of each class", lambda: self._session.take_over(known, each=EACH)
+                )
+        if self._exports:
+            with gui.add_folder("Export", expand_by_default=False):
+                for text, export in self._exports.items():
+                    self._button(text, export)
+        gui.add_markdown("**?** shows all keys.")
+        self._button("Help  (?)", self.help)
+
+    def help(self) -> None:
+        """All keys, in a window."""
+        modal = self._gui.add_modal("Keys")
+        with modal:
+            self._gui.add_markdown(help_text())
+            close = self._gui.add_button("Close")
+        close.on_click(lambda _: modal.close())
+
+    def _show_classes(self, view: View) -> None:
+        hands, made_of = self._hands, (view.classes, self._hands.chosen, self._hands.erasing)
+        if made_of != self._classes:
+            self._classes = made_of
+            for child in list(self._buttons_at._children.values()):
+                child.remove()
+            with self._buttons_at:
+                self._choices = [
+                    self._button(category.name, partial(hands.choose, category.number), color=category.colour)
+                    for category in view.classes
+                ]
+            for category in view.classes:
+                if category.number == hands.chosen:
+                    self._name.value, self._colour.value = category.name, category.colour
+        told = per_class(view)
+        for place, (category, button) in enumerate(zip(view.classes, self._choices, strict=True)):
+            mark = "▶ " if category.number == hands.chosen and not hands.erasing else ""
+            key = f"  ({KEYS[place]})" if place < len(KEYS) else ""
+            text = f"{mark}{category.name}{key}  {told[category.number]}"
+            if button.label != text:
+                button.label = text
+        erase = "▶ Erase  (E)" if hands.erasing else "Erase  (E)"
+        if self._erase.label != erase:
+            self._erase.label = erase
+
+    def _rename(self) -> None:
+        self._session.do({"do": "rename class", "class": self._hands.existing(), "name": self._name.value})
+
+    def _delete(self) -> None:
+        self._session.do({"do": "delete class", "class": self._hands.existing()})
+
+    def _recolour(self, value: Any) -> None:
+        own = self._hands.existing()
+        colour = [int(part) for part in numbers(value, 3, "A colour", low=0, high=255)]
+        if list(self._session.view.named(own).colour) != colour:
+            self._session.do({"do": "recolour class", "class": own, "colour": colour})
+
+    def _colour_by(self, value: Any) -> None:
+        self.mode = choice(value, self._modes, "What points are coloured by")
+        self._repaint()
+
+    def _clip(self) -> None:
+        low, high = self._bounds
+        ends = np.stack([np.sort(numbers(slider.value, 2, "The ends of a box")) for slider in self._sliders])
+        span = high - low
+        whole = np.abs(ends - np.stack([np.zeros(3), span], axis=1)) <= span[:, None] / STEPS  # to the step
+        if whole.all():
+            self._hands.clip(None)
+            return
+        x, y, z = np.where(whole[:, 0], low - 1.0, low + ends[:, 0]).tolist()
+        right, back, top = np.where(whole[:, 1], high + 1.0, low + ends[:, 1]).tolist()
+        self._hands.clip(Clip((x, y, z), (right, back, top)))

@@ -1,0 +1,245 @@
+"""Every tool in a real browser: what is labelled is what a projection says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from browser_window import HEIGHT, WIDTH, Person, until
+from test_picking import crossings
+
+from pinvgcn.app.labels import NONE
+from pinvgcn.app.picking import within
+
+CONCAVE = np.array([[0.25, 0.35], [0.62, 0.35], [0.42, 0.52], [0.3, 0.75]])
+
+
+@pytest.fixture(scope="module")
+def person(running: Any, chromium: Any, street: Any) -> Iterator[Person]:
+    """Before the page, in one tab for all tests."""
+    page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.goto(running.address)
+    page.wait_for_function("[...document.querySelectorAll('canvas')].some(canvas => canvas.width > 0)")
+    one = Person(page, np.round(street.X, 3))
+    until(lambda: one.says("points labelled"), what="the panel")
+    page.wait_for_timeout(1500)
+    yield one
+    page.close()
+
+
+@pytest.fixture(autouse=True)
+def clean(running: Any, person: Person) -> Iterator[None]:
+    """Nothing labelled, the first class chosen, the whole scan in the first view."""
+    yield
+    hands, session = running.page.hands, running.session
+    hands.clip(None)
+    hands.use("point")
+    hands.see_through(False)
+    hands.choose(session.view.classes[0].number)
+    if len(session.view.labelled):
+        session.label(session.view.labelled, NONE)
+    looked = running.page._server.get_clients()
+    for client in looked.values():
+        running.page.canvas.look(client, "perspective")
+    person.page.wait_for_timeout(400)
+
+
+def labelled(running: Any, count: int = 1) -> np.ndarray:
+    """Waits until so many points have labels."""
+    until(lambda: len(running.session.view.labelled) >= count, seconds=20, what="a label")
+    found: np.ndarray = running.session.view.labelled
+    return found
+
+
+def use(running: Any, person: Person, key: str, tool: str) -> None:
+    person.page.keyboard.press(key)
+    until(lambda: running.page.hands.tool == tool, seconds=10, what=tool)
+
+
+def test_ball(running: Any, person: Person, street: Any) -> None:
+    use(running, person, "b", "ball")
+    ball = running.page.hands.tools["ball"]
+    before = ball.radius
+    person.page.keyboard.press("+")
+    until(lambda: ball.radius == pytest.approx(1.25 * before), seconds=10, what="a larger ball")
+    point = person.alone(street.y, 3)
+    person.click(point)
+    found = labelled(running)
+    points = person.shown
+    # all within the radius of one of them, near the one that was clicked
+    middles = [
+        row
+        for row in found.tolist()
+        if np.array_equal(
+            np.flatnonzero(np.linalg.norm(points - points[row], axis=1) <= ball.radius + 1e-6), found
+        )
+    ]
+    assert middles
+    assert min(np.linalg.norm(points[middles] - points[point], axis=1)) < 1.5
+    # painted on, then taken back in one step
+    other = person.alone(street.y, 4)
+    person.click(other)
+    until(lambda: len(running.session.view.labelled) > len(found), seconds=10, what="paint")
+    person.page.keyboard.press("z")
+    until(lambda: running.session.view.labelled.tolist() == found.tolist(), seconds=10, what="undo")
+    person.page.keyboard.press("e")
+    until(lambda: running.page.hands.erasing, seconds=10, what="erasing")
+    person.click(point)
+    until(lambda: len(running.session.view.labelled) == 0, seconds=10, what="erase with a ball")
+
+
+def test_region(running: Any, person: Person, street: Any) -> None:
+    use(running, person, "g", "region")
+    hands = running.page.hands
+    point = person.alone(street.y, 3)
+    person.click(point)
+    until(lambda: len(hands.pending) > 0, seconds=10, what="a region to see")
+    assert len(running.session.view.labelled) == 0  # shown, not taken
+    small = hands.pending
+    person.page.keyboard.press("+")
+    until(lambda: len(hands.pending) > len(small), seconds=10, what="a larger region")
+    assert set(small) < set(hands.pending)
+    shown = hands.pending
+    person.page.keyboard.press("Enter")
+    assert labelled(running).tolist() == shown.tolist()
+    assert len(hands.pending) == 0
+    person.page.keyboard.press("z")
+    until(lambda: len(running.session.view.labelled) == 0, seconds=10, what="undo of a region")
+    person.click(point)
+    until(lambda: len(hands.pending) > 0, seconds=10, what="a region to see")
+    person.page.keyboard.press("Escape")
+    until(lambda: len(hands.pending) == 0, seconds=10, what="a region that is not wanted")
+
+
+@pytest.mark.parametrize("through", [True, False], ids=["through", "seen"])
+def test_polygon(running: Any, person: Person, through: bool) -> None:
+    use(running, person, "l", "polygon")
+    if through:
+        person.page.keyboard.press("t")
+        until(lambda: running.page.hands.through, seconds=10, what="through")
+    pixels = np.array([person.pixel(corner) for corner in CONCAVE])
+    corners = (pixels + 0.5) / [WIDTH, HEIGHT]  # a pixel's middle
+    for number, (x, y) in enumerate(pixels.tolist(), start=1):
+        person.page.mouse.click(x, y)
+        tool = running.page.hands.tools["polygon"]
+        until(lambda n=number, t=tool: len(t._corners) == n, seconds=10, what="a corner")
+    person.page.keyboard.press("Enter")
+    found = labelled(running)
+    everything = np.array([row for row, at in enumerate(person.screen) if crossings(at, corners)])
+    if through:
+        assert found.tolist() == everything.tolist()
+        return
+    assert set(found) < set(everything)
+    seen = within(person.shown, person.camera, corners, radius=person.radius)
+    assert found.tolist() == seen.tolist()
+    # what is hidden has something clearly nearer within the width of a drawn point
+    hidden = np.setdiff1d(everything, found)
+    pixels = person.screen * HEIGHT * [person.camera.aspect, 1]
+    for row in hidden[:: max(1, len(hidden) // 40)]:
+        wide = person.radius / (2 * np.tan(np.pi / 6) * person.depth) * HEIGHT + 2 * HEIGHT / 400
+        over = np.abs(pixels - pixels[row]).max(axis=1) <= wide
+        assert person.depth[over].min() < person.depth[row] / 1.02
+
+
+def test_rectangle(running: Any, person: Person) -> None:
+    low, high = np.array([0.35, 0.45]), np.array([0.5, 0.6])
+    person.page.keyboard.press("t")
+    until(lambda: running.page.hands.through, seconds=10, what="through")
+    person.drag((0.35, 0.45), (0.5, 0.6))
+    found = labelled(running)
+    pixel = np.array([1 / WIDTH, 1 / HEIGHT])
+    sure = ((person.screen > low + pixel) & (person.screen < high - pixel)).all(axis=1)
+    maybe = ((person.screen > low - pixel) & (person.screen < high + pixel)).all(axis=1)
+    assert set(np.flatnonzero(sure)) <= set(found) <= set(np.flatnonzero(maybe))
+
+
+def test_slab_and_clipping_box(running: Any, person: Person) -> None:
+    hands = running.page.hands
+    page = person.page
+    page.get_by_text("Clip", exact=True).click()
+    thumbs = page.locator(".multi-slider-thumb")
+    until(lambda: thumbs.count() == 6, seconds=10, what="the ends of three sliders")
+    lower = thumbs.nth(4)
+    lower.hover()  # waits until the folder is open
+    box = lower.bounding_box()
+    page.mouse.down()
+    page.mouse.move(box["x"] + 60, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    until(lambda: hands.shown.clip is not None, seconds=10, what="a slab")
+    page.wait_for_timeout(500)
+    clip = hands.shown.clip
+    assert clip is not None
+    heights = person.shown[:, 2]
+    inside = np.flatnonzero((heights >= clip.low[2] - 1e-9) & (heights <= clip.high[2] + 1e-9))
+    assert 0 < len(inside) < len(heights)
+    assert hands.shown.index.tolist() == inside.tolist()
+    # tools see what is drawn alone
+    hands.see_through(True)
+    person.drag((0.02, 0.25), (0.7, 0.95))
+    assert set(labelled(running)) <= set(inside)
+    page.keyboard.press("x")
+    until(lambda: hands.shown.clip is None, seconds=10, what="the whole scan")
+    page.keyboard.press("x")
+    until(lambda: hands.shown.clip is not None, seconds=10, what="a box around what was chosen")
+    box = hands.shown.clip
+    assert box is not None
+    low, high = np.array(box.low) - 1e-6, np.array(box.high) + 1e-6
+    inside = np.flatnonzero(((person.shown >= low) & (person.shown <= high)).all(axis=1))
+    assert hands.shown.index.tolist() == inside.tolist()
+    page.get_by_text("Clip", exact=True).click()
+
+
+def test_review(running: Any, person: Person, street: Any) -> None:
+    session, hands = running.session, running.page.hands
+    for code in range(len(street.target_names)):
+        rows = np.flatnonzero(street.y == code)
+        session.label(rows[:: len(rows) // 3][:3], code)
+    until(lambda: len(session.view.places) > 5, seconds=20, what="places to review")
+    places = session.view.places
+    person.page.keyboard.press("n")
+    until(lambda: hands.place == 0, seconds=10, what="the first place")
+    person.page.keyboard.press("n")
+    until(lambda: hands.place == 1, seconds=10, what="the second place")
+    person.page.keyboard.press("p")
+    until(lambda: hands.place == 0, seconds=10, what="the first place again")
+    assert hands.pending.tolist() == places[0].points.tolist()
+    before = set(session.view.labelled)
+    person.page.keyboard.press("a")
+    until(lambda: len(session.view.labelled) > len(before), seconds=10, what="the answer accepted")
+    view = session.view
+    assert set(view.labelled) == before | set(places[0].points)
+    assert (view.numbers[np.isin(view.labelled, places[0].points)] == places[0].number).all()
+
+
+def test_classes_of_the_file_are_taken_over(running: Any, person: Person, street: Any) -> None:
+    session, page = running.session, person.page
+    page.get_by_text("Classes of the file", exact=True).click()
+    page.get_by_role("button", name="Take over 100 of each class").click()
+    expected = sum(min(100, int((street.y == code).sum())) for code in range(len(street.target_names)))
+    until(lambda: len(session.view.labelled) == expected, seconds=20, what="labels of the file")
+    assert (session.view.numbers == street.y[session.view.labelled]).all()
+    page.keyboard.press("z")
+    until(lambda: len(session.view.labelled) == 0, seconds=10, what="one step back")
+    page.get_by_text("Classes of the file", exact=True).click()
+
+
+def test_help_and_looks(running: Any, person: Person) -> None:
+    page = person.page
+    page.keyboard.press("Shift+Slash")
+    until(lambda: person.says("a clipping box around what was chosen last"), seconds=10, what="help")
+    page.get_by_role("button", name="Close", exact=True).click()
+    until(lambda: not person.says("a clipping box around"), seconds=10, what="help closed")
+    # nothing reaches beyond the window, and the panel leaves the scan free
+    boxes = page.evaluate(
+        "() => [...document.querySelectorAll('button, input')].filter(e => !e.closest('[role=alert]'))"
+        ".map(e => e.getBoundingClientRect()).filter(r => r.width > 0).map(r => [r.left, r.right])"
+    )
+    assert min(left for left, _ in boxes) > 0.7 * WIDTH
+    assert max(right for _, right in boxes) <= WIDTH
+    clouds = running.page.canvas._cloud
+    for mode in running.page.panel._modes:
+        running.page.panel._colour_by(mode)
+        assert len(np.unique(clouds.colors, axis=0)) > 1, mode
+    running.page.panel._colour_by("prediction")
