@@ -173,7 +173,7 @@ def test_the_model_predicts_another_file(done: Path, tmp_path: Path) -> None:
     seen: list[float | None] = []
     result = predict_table(
         model, tmp_path / "new.parquet", tmp_path / "out.parquet", rows=50,
-        progress=lambda rows, share: seen.append(share),
+        progress=lambda stage, rows, total: seen.append(rows / total),
     )  # fmt: skip
     assert (result.rows, result.without, result.unseen, result.unread) == (178, 1, {}, {})
     assert seen[-1] == 1.0

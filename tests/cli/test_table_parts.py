@@ -11,6 +11,8 @@ import pytest
 import pinvgcn.fitting.settings
 import pinvgcn.report.held_out_tables
 from pinvgcn.cli import main
+from pinvgcn.jobs import locked
+from pinvgcn.jobs.work_folder import NAME
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -187,3 +189,14 @@ def test_a_part_that_is_damaged(folder, capsys):
     (folder / "parts" / "p1.csv").write_text("c0,c1\n1,2,3\n")
     assert run("parts", "-o", "out") == 2
     assert "p1.csv" in capsys.readouterr().err
+
+
+def test_one_command_at_a_time(folder, capsys):
+    for words, place in (
+        (["parts", "-o", "out"], folder / "out" / NAME),
+        (["whole.csv", "-o", "o.csv"], folder / f".o.csv{NAME}"),
+    ):
+        with locked(place):
+            assert run(*words) == 2
+        assert "Another job is at work" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == ["parts", "whole.csv"]

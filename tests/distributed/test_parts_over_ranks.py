@@ -16,8 +16,7 @@ import pinvgcn.fitting.settings
 import pinvgcn.report.held_out_tables
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
-from pinvgcn.cli.table_parts import predict_parts
-from pinvgcn.cli.table_predict import TableRequest
+from pinvgcn.cli.table_predict import predict_tables
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
@@ -25,7 +24,7 @@ from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.io import open_table
 from pinvgcn.io.table_parts import ENDINGS, TableParts
 from pinvgcn.jobs import input_files
-from pinvgcn.tables import plan_table
+from pinvgcn.tables import TableFiles, TableModel, plan_table
 
 N = 240
 RNG = np.random.default_rng(7)
@@ -157,9 +156,10 @@ def test_parts_with_other_columns(ranks, tmp_path):
 
 def predicted(process_group, model, table, out, dry_run):
     group = Group.of(process_group)
-    asked = TableRequest(model, out, False, None, False, dry_run, True, False)
+    files = TableFiles((table,), out, dry_run=dry_run, group=group)
+    loaded = TableModel.of(PinvGCNClassifier.load(model))
     with redirect_stdout(StringIO()) as said:
-        predict_parts(PinvGCNClassifier.load(model), [table], asked, group)
+        predict_tables(loaded, model, files, {}, as_json=True, quiet=False)
     return said.getvalue()
 
 
@@ -174,7 +174,7 @@ def test_prediction_of_fewer_parts_than_ranks(ranks, tmp_path, monkeypatch):
     out = tmp_path / "out"
     told = []
     for dry_run in (True, False, False):
-        first, second = ranks.run(2, predicted, model, table, out, dry_run, double=False)
+        first, second = ranks.run(2, predicted, model, tmp_path / "who*.csv", out, dry_run, double=False)
         assert second == ""
         told.append(json.loads(first))
         assert out.exists() != dry_run

@@ -60,7 +60,7 @@ def explain(
     """
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.model_and_file import check_pair
-    from pinvgcn.cli.working import working
+    from pinvgcn.cli.progress import shown
     from pinvgcn.errors import ParameterError
 
     with loading():
@@ -71,8 +71,8 @@ def explain(
             f"explain is about the rows of tables. Got {model}, a model of a scan; use one that `pinvgcn "
             "classify --save-model` has written."
         )
-    with working() as tell:
-        tell("Filling in the row, cell by cell")
+    with shown() as progress:
+        progress("Filling in the row, cell by cell")
         found = explain_table_row(fitted, table, row, random_state=seed)
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=1, allow_nan=False))

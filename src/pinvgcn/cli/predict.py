@@ -113,24 +113,21 @@ def predict(
     from pinvgcn.cli.launch import job
     from pinvgcn.cli.model_and_file import check_pair, first_of, not_for
     from pinvgcn.cli.segment import words
-    from pinvgcn.cli.table_parts import as_parts, predict_parts
-    from pinvgcn.cli.table_predict import TableRequest, predict_table_file
-    from pinvgcn.io.virtual import is_virtual
+    from pinvgcn.cli.several import predict_several, several
+    from pinvgcn.cli.table_predict import predict_tables
 
-    many = as_parts(file) or is_virtual(file[0])
+    many = several(file)
     with loading():
-        from pinvgcn.cli.several import predict_several
         from pinvgcn.scans import PredictRequest
+        from pinvgcn.tables import TableFiles, TableModel
     with job(kept=KEPT if many and not dry_run else "") as group:
         fitted = check_pair(model, first_of(file))
         if fitted is not None:
             for_scans = {"--field": field, "--metres": metres, "--tile-points": tile_points}
             not_for("a table", {**for_scans, "--only": only, "--keep": keep, "--questions": questions})
-            asked = TableRequest(model, out, probabilities, sets, force, dry_run, as_json, quiet)
-            if many:
-                predict_parts(fitted, file, asked, group)
-            else:
-                predict_table_file(fitted, file[0], asked)
+            files = TableFiles(tuple(file), out, force=force, dry_run=dry_run, group=group)
+            wanted = {"probabilities": probabilities, "sets": sets}
+            predict_tables(TableModel.of(fitted), model, files, wanted, as_json=as_json, quiet=quiet)
             return
         not_for("a scan", {"--probabilities": probabilities or None})
         size = {} if tile_points is None else {"tile_points": tile_points}

@@ -1,20 +1,26 @@
-"""The results of ``pinvgcn classify`` in the terminal."""
+"""The results of ``pinvgcn classify``, in the terminal or as JSON."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pinvgcn.cli.console import err, out
 from pinvgcn.wording import counted, decimal, verb, words
 
 if TYPE_CHECKING:
     from pinvgcn.report.held_out import HeldOut
     from pinvgcn.tables import Classified, TablePlan
+    from pinvgcn.tables.files import Copies
 
 CLASSES = 20  # rows of the table of classes
 COLUMNS = 5  # rows of the table of what columns are worth
@@ -27,7 +33,75 @@ def _table(title: str) -> Table:
     )  # fmt: skip
 
 
-def print_plan(console: Console, plan: TablePlan) -> None:
+def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
+    """What would be done, and its cost."""
+    from pinvgcn.report.held_out_tables import folds_of
+    from pinvgcn.tables.cost import cost_of
+
+    cost = cost_of(plan, folds_of(plan.labelled)[1])
+    if as_json:
+        told = {
+            "dry_run": True,
+            "rows": plan.rows,
+            "labelled": plan.labelled,
+            "unlabelled": plan.rows - plan.labelled,
+            "target": plan.target.name,
+            "classes": list(plan.target.classes),
+            "labelled_per_class": plan.class_counts.tolist(),
+            "columns": [{"name": c.name, "kind": c.kind, "becomes": c.becomes} for c in plan.recipe.plans],
+            "estimated_bytes": int(cost.memory),
+            "estimated_seconds": round(cost.seconds, 1),
+            "notes": plan.notes(),
+        }
+        typer.echo(json.dumps(told, indent=1))
+    elif not quiet:
+        _show_plan(out(), plan)
+        line = f"It would take {cost} (a guess: it depends on the machine). Nothing was written."
+        out().print(line, markup=False, soft_wrap=True)
+        _show_notes(plan.notes())
+
+
+def print_result(
+    result: Classified,
+    heldout: HeldOut | None,
+    written: Mapping[str, Path | None],
+    more: Mapping[str, int],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """What was found, and the files that were ``written``, by their names in JSON; ``more`` is for JSON."""
+    from pinvgcn.report.held_out_tables import estimate_notes
+
+    notes = [*result.notes, *estimate_notes(result, heldout)]
+    files = {name: str(path) for name, path in written.items() if path is not None}
+    if as_json:
+        estimate = None if heldout is None else heldout.as_dict()
+        told = {**result.as_dict(), "held_out": estimate, "notes": notes, **more, **files}
+        typer.echo(json.dumps(told, indent=1, allow_nan=False))
+    elif not quiet:
+        _show_result(out(), result, heldout)
+        for name, path in files.items():
+            title = "Table" if name == "output" else name.capitalize()
+            out().print(f"{title}: {path}", markup=False, soft_wrap=True)
+        _show_notes(notes)
+
+
+def print_done(copies: Copies, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """That there is nothing left to do."""
+    if as_json:
+        typer.echo(json.dumps({**copies.as_dict(), "output": str(folder)}, indent=1))
+    elif not quiet:
+        line = f"All {len(copies.files)} parts are done, in {folder}; --force starts over."
+        out().print(line, markup=False, soft_wrap=True)
+
+
+def _show_notes(notes: list[str]) -> None:
+    for note in notes:
+        err().print(f"note: {note}", markup=False, soft_wrap=True)
+
+
+def _show_plan(console: Console, plan: TablePlan) -> None:
     """Rows, columns and classes, as they were read."""
     source = plan.source
     kind = source.format.upper() if source.format != "parquet" else "Parquet"
@@ -52,7 +126,7 @@ def print_plan(console: Console, plan: TablePlan) -> None:
     console.print(f"Labelled rows of each class: {counts}", markup=False, soft_wrap=True)
 
 
-def print_result(console: Console, result: Classified, heldout: HeldOut | None) -> None:
+def _show_result(console: Console, result: Classified, heldout: HeldOut | None) -> None:
     """What was predicted, and how well labels that were held out were found."""
     plan = result.plan
     names = plan.target.classes

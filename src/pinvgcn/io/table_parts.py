@@ -1,4 +1,4 @@
-"""A table in several files, one below the other, which the ranks of a group may share out."""
+"""A table in one file or several, one below the other, which processes may share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".tx
 
 
 class TableParts(TableSource):
-    """Files with the same columns; ``parts`` are those of this rank, which follow each other."""
+    """Files with the same columns; ``parts`` are those of this process, which follow each other."""
 
     def __init__(
         self, name: str, files: Sequence[Path], mine: Sequence[int], *, group: Group = ALONE
@@ -40,10 +40,12 @@ class TableParts(TableSource):
                 )
         self.columns, self.format = tuple(first[1]), first[2]
         self.encoding, self.separator = first[3], first[4]
-        self.notes = tuple(f"{Path(one[0]).name}: {note}" for one in told for note in one[5])
+        self.notes = tuple(
+            f"{Path(one[0]).name}: {note}" if len(files) > 1 else note for one in told for note in one[5]
+        )
 
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
-        """Those of this rank's parts, one after the other; each part is numbered from 0."""
+        """Those of this process's parts, one after the other; each part is numbered from 0."""
         for number, part in enumerate(self.parts):
             for chunk in part.chunks(rows):
                 self.share = (number + (part.share or 0.0)) / len(self.parts)
@@ -55,6 +57,12 @@ class TableParts(TableSource):
         """Each part has a writer of its own."""
         raise ParameterError(f"A table in parts is written part by part. Got {str(out)!r} for all.")
 
+    def check_copy(self, out: str | Path, *, force: bool = False) -> Path:
+        """See ``TableSource``; of a table in one file."""
+        for part in self.parts:
+            part.check_copy(out, force=force)
+        return Path(out)
+
     def check_new(self, columns: Sequence[str]) -> None:
         """See ``TableSource``."""
         for part in self.parts:
@@ -62,5 +70,5 @@ class TableParts(TableSource):
 
 
 def parts_of(source: TableSource) -> tuple[TableSource, ...]:
-    """The files that a table is read from, on this rank."""
+    """The files that a table is read from, in this process."""
     return source.parts if isinstance(source, TableParts) else (source,)

@@ -2,8 +2,9 @@
 
 - ``target``: the column that is to be predicted
 - ``plan``: the table as read: which rows and columns take part
-- ``classify``: the whole job
-- ``predict``: a saved model on another file, in chunks
+- ``files``: what is read, where the copies go, and which of them are done
+- ``classify``: fit to all rows and predict all
+- ``predict``: a saved model on other files, in chunks
 - ``explain``: why a row of a file gets its class from a saved model
 - ``cost``: what it will take
 - ``questions``: the rows whose label would help most
@@ -11,19 +12,23 @@
 
 from pinvgcn.tables.classify import Classified, ClassifyRequest, classify_table, save_model
 from pinvgcn.tables.explain import ExplainedRow, explain_table_row
+from pinvgcn.tables.files import TableFiles
 from pinvgcn.tables.plan import TablePlan, plan_table
-from pinvgcn.tables.predict import Predicted, is_table_model, predict_table
+from pinvgcn.tables.predict import Predicted, TableModel, is_table_model, predict_job, predict_table
 
 __all__ = [
     "Classified",
     "ClassifyRequest",
     "ExplainedRow",
     "Predicted",
+    "TableFiles",
+    "TableModel",
     "TablePlan",
     "classify_table",
     "explain_table_row",
     "is_table_model",
     "plan_table",
+    "predict_job",
     "predict_table",
     "save_model",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,20 +71,18 @@ class Classified:
         sets = request.sets is not None
         return new_columns(target.name, target.classes, request.probabilities, sets=sets)
 
-    def write(self, out: str | Path, *, force: bool = False) -> None:
-        """The table with the new columns; labelled rows have the model's answer too."""
-        started = time.perf_counter()
-        self._write(self.plan.source, Path(out), 0, len(self.answers), force)
-        self.seconds["writing"] = time.perf_counter() - started
+    def write(self, copies: Mapping[str, str | Path], *, force: bool = False) -> None:
+        """Copies of this process's files with the new columns; labelled rows have the model's answer too.
 
-    def write_parts(self, folder: Path, done: Collection[str] = ()) -> None:
-        """The same of each part of this rank, but for those that are ``done``, under its name."""
+        ``copies`` has a path by the name of each file that is to be copied.
+        """
         started, start = time.perf_counter(), 0
         for part, rows in zip(parts_of(self.plan.source), self.plan.lengths, strict=True):
-            if part.path.name not in done:
-                self._write(part, folder / part.path.name, start, start + rows, False)
+            if part.path.name in copies:
+                self._write(part, Path(copies[part.path.name]), start, start + rows, force)
             start += rows
-        self.seconds["writing"] = time.perf_counter() - started
+        if copies:
+            self.seconds["writing"] = time.perf_counter() - started
 
     def _write(self, source: TableSource, out: Path, first: int, end: int, force: bool) -> None:
         target = self.plan.target
@@ -133,7 +131,7 @@ def classify_table(
 ) -> Classified:
     """Fit to all rows and predict all. ``progress`` hears STEPS lines."""
     request = ClassifyRequest() if request is None else request
-    check_sets(plan, request.sets)
+    check_request(plan, request)
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
     group, codes = plan.group, plan.codes[plan.known]
     with warnings.catch_warnings(record=True, action="always") as caught, stopped_by_interrupts():
@@ -173,8 +171,11 @@ def classify_table(
     )  # fmt: skip
 
 
-def check_sets(plan: TablePlan, coverage: float | None) -> None:
-    """Raise, before there is work to lose, what prediction sets would raise later."""
+def check_request(plan: TablePlan, request: ClassifyRequest) -> None:
+    """Raise, before there is work to lose, what new columns and prediction sets would raise later."""
+    coverage, target = request.sets, plan.target
+    names = new_columns(target.name, target.classes, request.probabilities, sets=coverage is not None)
+    plan.source.check_new(names)
     if coverage is not None:
         check_words(plan.target.classes)
         codes = plan.codes[plan.known]

@@ -17,7 +17,7 @@ from pinvgcn.features import ColumnRecipe
 from pinvgcn.fitting.explanation import RowExplanation
 from pinvgcn.fitting.mixed_rows import known_rows, table_nodes
 from pinvgcn.io import TableSource, open_table
-from pinvgcn.tables.predict import ROWS, described
+from pinvgcn.tables.predict import ROWS, TableModel
 from pinvgcn.wording import counted, verb
 
 
@@ -52,7 +52,8 @@ def explain_table_row(
     check_count("row", row)
     if not isinstance(source, TableSource):
         source = open_table(source)
-    target, recipe = described(model)
+    table = TableModel.of(model)
+    target, recipe = table.target, table.recipe
     for plan in recipe.used:
         source.column(plan.name)
     chunk, place = _found(source, row)

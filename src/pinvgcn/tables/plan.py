@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import count_distinct, distinct_rows, row_hashes
 from pinvgcn.io import TableSource
 from pinvgcn.io.table_parts import parts_of
+from pinvgcn.jobs import Progress, silent
 from pinvgcn.tables.target import Target
 from pinvgcn.wording import counted, verb
 
@@ -70,12 +71,12 @@ def plan_table(
     *,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
-    progress: Callable[[int], None] = lambda rows: None,
+    progress: Progress = silent,
     group: Group = ALONE,
 ) -> TablePlan:
-    """Read the whole table and decide; ``progress`` hears how many rows have been read.
+    """Read the whole table and decide.
 
-    A table in parts may be shared out over the ranks of a ``group``: the plan is that of all parts.
+    The processes of a ``group`` may share the parts of a table: the plan is that of all parts.
     """
     source.column(target)
     for name in (*(columns or ()), *exclude):
@@ -83,13 +84,13 @@ def plan_table(
     if columns is not None and target in columns:
         raise ColumnError(f"The target {target!r} must not be one of the columns to predict it from.")
     wanted = [name for name in source.columns if columns is None or name in columns or name == target]
-    tables, read = [], 0
+    tables = []
     for part in parts_of(source):
-        chunks = []
+        chunks, read = [], 0
         for chunk in part.chunks():
             chunks.append(chunk[wanted])
             read += len(chunk)
-            progress(read)
+            progress(f"Reading {part.path.name}", read, round(read / part.share) if part.share else 0)
         tables.append(pd.concat(chunks) if len(chunks) > 1 else chunks[0])
     goal, each = Target.of_parts(target, [table[target] for table in tables], group=group)
     codes = np.concatenate([np.empty(0, dtype=np.int64), *each])

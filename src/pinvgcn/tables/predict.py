@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,84 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import together
 from pinvgcn.errors import ModelFileError, UnseenValueWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features import ColumnRecipe
-from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.fitting.nodes import TableNodes
 from pinvgcn.fitting.prediction_sets import SetSizes, check_words
 from pinvgcn.io import TableSource, open_table
+from pinvgcn.jobs import Cost, Progress, fingerprint, silent
 from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
+from pinvgcn.tables.cost import cost_of_prediction
+from pinvgcn.tables.files import Copies, TableFiles
 from pinvgcn.tables.target import Target
 
 ROWS = 20_000  # of a chunk
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A classifier that ``pinvgcn classify`` has saved, with what its file tells about its table."""
+
+    classifier: PinvGCNClassifier
+    target: Target
+    recipe: ColumnRecipe
+
+    @classmethod
+    def of(cls, classifier: PinvGCNClassifier) -> TableModel:
+        """By the description that the classifier was saved with."""
+        if not is_table_model(classifier) or not isinstance(classifier.fitted_.nodes, TableNodes):
+            raise ModelFileError(
+                "The model must be one that pinvgcn classify has saved. Got a model without a table's "
+                "columns."
+            )
+        assert classifier.about_ is not None
+        try:
+            target = Target.from_dict(classifier.about_["target"])
+            recipe = ColumnRecipe.from_dict(classifier.about_["recipe"])
+        except KeyError as error:
+            raise ModelFileError(
+                f"The model's description of its table is damaged: {error} is missing."
+            ) from None
+        if len(target.classes) != len(classifier.classes_):
+            raise ModelFileError("The model's description of its table is damaged: it has other classes.")
+        return cls(classifier, target, recipe)
+
+    def check(self, source: TableSource, *, probabilities: bool, sets: float | None) -> list[str]:
+        """The names of the new columns; whatever can be refused before the work is."""
+        for plan in self.recipe.used:
+            source.column(plan.name)
+        names = new_columns(self.target.name, self.target.classes, probabilities, sets=sets is not None)
+        source.check_new(names)
+        if sets is not None:
+            check_words(self.target.classes)
+            self.classifier.fitted_.thresholds(sets, classes=self.target.classes)
+        return names
+
+    def predict(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+        """Codes (n,), -1 where no value of a row is known, probabilities (n, m), unseen cells by column."""
+        nodes = self.classifier.fitted_.nodes
+        assert isinstance(nodes, TableNodes)
+        H, unseen = nodes.encoder.transform(frame)
+        known = np.asarray(H.sum(axis=1)).ravel() > 0
+        codes = np.full(len(frame), -1)
+        proba = np.full((len(frame), len(self.target.classes)), np.nan)
+        if known.any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnseenValueWarning)  # counted here, over all chunks
+                proba[known] = self.classifier.predict_proba(frame[known])
+            codes[known] = proba[known].argmax(axis=1)
+        return codes, proba, unseen
+
+    def predict_set(self, frame: pd.DataFrame, known: np.ndarray, coverage: float) -> np.ndarray:
+        """The sets (n, m) of the rows that are ``known``, as a mask."""
+        sets = np.zeros((len(frame), len(self.target.classes)), dtype=bool)
+        if known.any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnseenValueWarning)
+                sets[known] = self.classifier.predict_set(frame[known], coverage=coverage)
+        return sets
 
 
 @dataclass(frozen=True)
@@ -36,8 +104,8 @@ class Predicted:
     without: int  # rows with no value that training had: no prediction
     unseen: dict[str, int]  # cells with values that training never saw, by column
     unread: dict[str, int]  # cells that are no number or date, by column
-    right: int  # of the rows whose target is filled in ...
-    checked: int  # ... of which there are so many
+    right: int  # rows that are predicted as ...
+    checked: int  # ... their own target column says
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     sets: SetSizes | None = None
@@ -58,39 +126,37 @@ class Predicted:
             "sets": None if self.sets is None else self.sets.as_dict(),
         }
 
+    @classmethod
+    def of_parts(cls, parts: Sequence[dict[str, Any]], *, seconds: float) -> Predicted:
+        """Of one table, from the ``as_dict`` of each of its files."""
+        unseen: Counter[str] = Counter()
+        unread: Counter[str] = Counter()
+        for part in parts:
+            unseen.update(part["unseen_values"])
+            unread.update(part["unread_cells"])
 
-def merged(results: Sequence[dict[str, Any]], *, seconds: float) -> Predicted:
-    """The parts of one table, each as ``as_dict`` has it."""
-    unseen: Counter[str] = Counter()
-    unread: Counter[str] = Counter()
-    for result in results:
-        unseen.update(result["unseen_values"])
-        unread.update(result["unread_cells"])
+        def total(name: str) -> int:
+            return sum(part[name] for part in parts)
 
-    def total(name: str) -> int:
-        return sum(result[name] for result in results)
-
-    sets = [result["sets"] for result in results if result["sets"] is not None]
-    sizes = SetSizes(sets[0]["coverage"], np.sum([one["sizes"] for one in sets], axis=0)) if sets else None
-
-    return Predicted(
-        total("rows"),
-        tuple(results[0]["classes"]),
-        np.sum([result["predicted_per_class"] for result in results], axis=0),
-        total("without_prediction"),
-        dict(unseen),
-        dict(unread),
-        total("agree_with_target"),
-        total("rows_with_target"),
-        tuple(dict.fromkeys(note for result in results for note in result["notes"])),
-        {"all": seconds},
-        sizes,
-    )
+        sets = [part["sets"] for part in parts if part["sets"] is not None]
+        return cls(
+            total("rows"),
+            tuple(parts[0]["classes"]),
+            np.sum([part["predicted_per_class"] for part in parts], axis=0),
+            total("without_prediction"),
+            dict(unseen),
+            dict(unread),
+            total("agree_with_target"),
+            total("rows_with_target"),
+            tuple(dict.fromkeys(note for part in parts for note in part["notes"])),
+            {"all": seconds},
+            SetSizes(sets[0]["coverage"], np.sum([one["sizes"] for one in sets], axis=0)) if sets else None,
+        )
 
 
-def is_table_model(model: PinvGCNClassifier) -> bool:
-    """Whether the model was saved by ``pinvgcn classify``."""
-    return isinstance(model.about_, dict) and model.about_.get("kind") == ABOUT
+def is_table_model(classifier: PinvGCNClassifier) -> bool:
+    """Whether the classifier was saved by ``pinvgcn classify``."""
+    return isinstance(classifier.about_, dict) and classifier.about_.get("kind") == ABOUT
 
 
 def predict_table(
@@ -102,20 +168,19 @@ def predict_table(
     probabilities: bool = False,
     sets: float | None = None,
     rows: int = ROWS,
-    progress: Callable[[int, float | None], None] = lambda rows, share: None,
+    progress: Progress = silent,
 ) -> Predicted:
     """Write ``source`` to ``out`` with the classes that the model predicts, and their probabilities; with a
     coverage as ``sets`` also with the sets of ``predict_set``.
 
-    Values that training never saw are ignored, and counted; a row that has no other gets no prediction.
-    ``progress`` hears how many rows are done, and which share of the file that is, if known.
+    Values that training never saw are ignored and counted; a row that has no other gets no prediction.
     """
     started = time.perf_counter()
-    if not isinstance(source, TableSource):
-        source = open_table(source)
-    target, recipe, names = check_prediction(
-        model, source, out, force=force, probabilities=probabilities, sets=sets
-    )
+    table = TableModel.of(model)
+    source = source if isinstance(source, TableSource) else open_table(source)
+    target, recipe = table.target, table.recipe
+    names = table.check(source, probabilities=probabilities, sets=sets)
+    source.check_copy(out, force=force)
     counts, without, checked, right, done = np.zeros(len(target.classes), dtype=np.int64), 0, 0, 0, 0
     unseen: Counter[str] = Counter()
     unread: Counter[str] = Counter()
@@ -123,21 +188,22 @@ def predict_table(
     with source.writer(out, names, force=force, decimal=recipe.decimal) as writer:
         for chunk in source.chunks(rows):
             applied = recipe.apply(chunk)
-            codes, proba, met = _answers(model, applied.frame)
-            found = None if sets is None else _sets(model, applied.frame, codes >= 0, sets)
+            codes, proba, met = table.predict(applied.frame)
+            said = codes >= 0
+            found = None if sets is None else table.predict_set(applied.frame, said, sets)
             writer.write(answer_columns(target, codes, proba, names, found))
             if sizes is not None and found is not None:
-                sizes += SetSizes.of(sizes.coverage, found[codes >= 0])
-            counts += np.bincount(codes[codes >= 0], minlength=len(counts))
-            without += int((codes < 0).sum())
+                sizes += SetSizes.of(sizes.coverage, found[said])
+            counts += np.bincount(codes[said], minlength=len(counts))
+            without += int((~said).sum())
             unseen.update({name: count for name, count in met.items() if count})
             unread.update(applied.unread)
             if target.name in chunk:
-                asked, agreed = _compared(target, chunk[target.name], codes)
-                checked, right = checked + asked, right + agreed
+                true = target.codes_of(chunk[target.name])
+                checked += int((true >= 0).sum())
+                right += int(((true == codes) & (true >= 0)).sum())
             done += len(chunk)
-            progress(done, source.share)
-    seconds = {"all": time.perf_counter() - started}
+            progress(source.path.name, done, round(done / source.share) if source.share else 0)
     return Predicted(
         done,
         target.classes,
@@ -148,88 +214,64 @@ def predict_table(
         right,
         checked,
         source.notes,
-        seconds,
+        {"all": time.perf_counter() - started},
         sizes,
     )
 
 
-def check_prediction(
-    model: PinvGCNClassifier,
-    source: TableSource,
-    out: str | Path,
+@dataclass(frozen=True)
+class PredictJob:
+    """The files of a table that this process classifies, all of them checked."""
+
+    model: TableModel
+    files: TableFiles
+    sources: tuple[TableSource, ...]
+    copies: Copies
+    wanted: dict[str, Any]
+
+    def cost(self) -> Cost:
+        """Of all processes, which do not wait for each other."""
+        costs = [cost_of_prediction(source, len(self.model.recipe.used)) for source in self.sources]
+        memory = self.files.group.largest(max((cost.memory for cost in costs), default=0.0))
+        return Cost(memory, self.files.group.largest(sum((cost.seconds for cost in costs), 0.0)))
+
+    def rows(self) -> int | None:
+        """Of all processes; None where a file does not tell."""
+        told = [count for one in self.files.group.values([s.count for s in self.sources]) for count in one]
+        return None if None in told else sum(told)
+
+    def run(self, progress: Progress = silent) -> Predicted:
+        """Write the copies; every process has the sums over all."""
+        started = time.perf_counter()
+        self.copies.begin()
+        own, classifier = [], self.model.classifier
+        for source in self.sources:
+            out = self.copies.left[source.path.name]
+            force = self.files.force and not self.files.several  # in a folder, what was there is removed
+            own.append(predict_table(classifier, source, out, force=force, progress=progress, **self.wanted))
+        everywhere = self.files.group.values([one.as_dict() for one in own])
+        parts = [part for one in everywhere for part in one]
+        return Predicted.of_parts(parts, seconds=time.perf_counter() - started)
+
+
+@contextmanager
+def predict_job(
+    model: TableModel,
+    saved: Path,
+    files: TableFiles,
     *,
-    force: bool,
-    probabilities: bool,
-    sets: float | None,
-) -> tuple[Target, ColumnRecipe, list[str]]:
-    """The target, the columns and the names of the new ones; all that can be refused before the work is."""
-    found = check_table(model, source, probabilities=probabilities, sets=sets)
-    source.check_copy(out, force=force)
-    return found
-
-
-def check_table(
-    model: PinvGCNClassifier, source: TableSource, *, probabilities: bool, sets: float | None
-) -> tuple[Target, ColumnRecipe, list[str]]:
-    """The same, wherever the copy goes."""
-    target, recipe = described(model)
-    for plan in recipe.used:
-        source.column(plan.name)
-    names = new_columns(target.name, target.classes, probabilities, sets=sets is not None)
-    source.check_new(names)
-    if sets is not None:
-        check_words(target.classes)
-        model.fitted_.thresholds(sets, classes=target.classes)
-    return target, recipe, names
-
-
-def described(model: PinvGCNClassifier) -> tuple[Target, ColumnRecipe]:
-    """What a model's file tells about its table."""
-    if not is_table_model(model) or not isinstance(model.fitted_.nodes, TableNodes):
-        raise ModelFileError(
-            "The model must be one that pinvgcn classify has saved. Got a model without a table's columns."
-        )
-    assert model.about_ is not None
-    try:
-        target = Target.from_dict(model.about_["target"])
-        recipe = ColumnRecipe.from_dict(model.about_["recipe"])
-    except KeyError as error:
-        raise ModelFileError(
-            f"The model's description of its table is damaged: {error} is missing."
-        ) from None
-    if len(target.classes) != len(model.classes_):
-        raise ModelFileError("The model's description of its table is damaged: it has other classes.")
-    return target, recipe
-
-
-def _sets(model: PinvGCNClassifier, frame: pd.DataFrame, known: np.ndarray, coverage: float) -> np.ndarray:
-    """The sets (n, m) of the rows that are ``known``, as a mask."""
-    sets = np.zeros((len(frame), len(model.classes_)), dtype=bool)
-    if known.any():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenValueWarning)
-            sets[known] = model.predict_set(frame[known], coverage=coverage)
-    return sets
-
-
-def _answers(model: PinvGCNClassifier, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Codes (n,), -1 where nothing is known of a row, probabilities (n, m), and unseen cells by column."""
-    assert isinstance(model.fitted_.nodes, TableNodes)
-    H, unseen = model.fitted_.nodes.encoder.transform(frame)
-    known = np.asarray(H.sum(axis=1)).ravel() > 0
-    codes = np.full(len(frame), -1)
-    proba = np.full((len(frame), len(model.classes_)), np.nan)
-    if known.any():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenValueWarning)  # counted here, over all chunks
-            proba[known] = model.predict_proba(frame[known])
-        codes[known] = proba[known].argmax(axis=1)
-    return codes, proba, unseen
-
-
-def _compared(target: Target, series: pd.Series, codes: np.ndarray) -> tuple[int, int]:
-    """How many rows have a class of the model's in their target column, and how many of these it said."""
-    place, values = cells_of(series)
-    number = {name: code for code, name in enumerate(target.classes)}
-    true = np.array([number.get(as_text(value) or "", -1) for value in values] + [-1])[place]
-    return int((true >= 0).sum()), int(((true == codes) & (true >= 0)).sum())
+    probabilities: bool = False,
+    sets: float | None = None,
+) -> Iterator[PredictJob]:
+    """The files that a model, ``saved`` in a file, is to classify, shared by the processes of the group."""
+    wanted: dict[str, Any] = {"probabilities": probabilities, "sets": sets}
+    found = files.found()
+    with files.copies(found, fingerprint({"predict": wanted}, [saved])) as copies:
+        left = [path for path in found if path.name in copies.left]
+        with together(files.group):
+            sources = [open_table(left[place]) for place in files.of_process(left)]
+            for source in sources:
+                model.check(source, **wanted)
+                if not files.several:
+                    source.check_copy(copies.left[source.path.name], force=files.force)
+        yield PredictJob(model, files, tuple(sources), copies, wanted)

@@ -1,0 +1,160 @@
+"""The files that a command over tables reads and writes.
+
+One file has one copy, under the name that is asked for. The copies of several files go into a folder. There
+the same command finds what is done when it is started again: a copy appears when it is whole, so it is done
+if it is there and the folder's note says that this command made it from this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pinvgcn.distributed.group import ALONE, Group, together
+from pinvgcn.errors import ParameterError
+from pinvgcn.features.tiles import share_out
+from pinvgcn.io.table_parts import ENDINGS, TableParts
+from pinvgcn.jobs import Output, WorkFolder, check_outputs, input_files, work_folder
+from pinvgcn.jobs.input_files import stands_for_several
+from pinvgcn.jobs.work_folder import NAME, left_by, stamp
+
+NOTE = "parts.json"
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """What is asked for; all files are found and checked on every process alike."""
+
+    tables: tuple[Path, ...]  # files, patterns and folders
+    out: Path | None = None  # of the copies, if any are wanted
+    others: Mapping[str, Path | None] = field(default_factory=dict)  # what else is written, by its option
+    force: bool = False
+    dry_run: bool = False
+    group: Group = ALONE
+
+    @property
+    def several(self) -> bool:
+        """Whether copies go into a folder."""
+        return stands_for_several(self.tables) or (self.out is not None and self.out.is_dir())
+
+    def found(self) -> list[Path]:
+        """The files that are read."""
+        return input_files(self.tables, out=self.out, endings=ENDINGS, group=self.group)
+
+    def of_process(self, files: Sequence[Path]) -> list[int]:
+        """The places of this process's part of some files, about equally many bytes for each process."""
+        sizes = [
+            path.stat().st_size if path.exists() else 0 for path in files
+        ]  # opening says what is missing
+        return share_out(sizes, self.group.size)[self.group.rank]
+
+    def open(self) -> TableParts:
+        """All files as one table; what cannot be written is refused."""
+        files = self.found()
+        more = f" and {len(self.tables) - 1} more" if len(self.tables) > 1 else ""
+        source = TableParts(f"{self.tables[0]}{more}", files, self.of_process(files), group=self.group)
+        with together(self.group):
+            if self.out is not None and not self.several:
+                source.check_copy(self.out, force=self.force)
+            if self.group.rank == 0:
+                self._check_outputs(files)
+        return source
+
+    def _check_outputs(self, files: Sequence[Path]) -> None:
+        outputs = [Output(option, path) for option, path in self.others.items() if path is not None]
+        read = {path.resolve() for path in files}
+        if self.out is not None and not self.several and self.out.resolve() not in read:
+            outputs.insert(0, Output("-o", self.out, own=True))  # --force may replace the table itself
+        check_outputs(outputs, inputs=files, force=self.force)
+
+    @contextmanager
+    def copies(self, files: Sequence[Path], command: str) -> Iterator[Copies]:
+        """Hold the lock of ``out`` and see what the ``command``, a fingerprint, has done before.
+
+        Nothing is removed before ``begin``: a command that is refused leaves what was there.
+        """
+        out, group = self.out, self.group
+        if out is None:
+            yield Copies(tuple(files), {})
+            return
+        with together(group):
+            if self.several and group.rank == 0:
+                _check_folder(out, files)
+        with self._work_folder(out, command) as work:
+            if not self.several:
+                yield Copies(tuple(files), {files[0].name: out})
+                return
+            with together(group):
+                done = _done(out, files, work, self.force) if group.rank == 0 else []
+            names = frozenset(group.values(done)[0])
+            yield Copies(tuple(files), {path.name: out / path.name for path in files}, names, command, work)
+
+    def _work_folder(self, out: Path, command: str) -> AbstractContextManager[WorkFolder]:
+        place = out / NAME if self.several else out.with_name(f".{out.name}{NAME}")
+        if not self.dry_run:
+            return work_folder(place, command, force=self.force, group=self.group)
+        left = left_by(place, command) if self.group.rank == 0 and not self.force else []
+        return nullcontext(WorkFolder(place, frozenset(self.group.values(left)[0]), self.group))
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Of each file the path of its copy, by the file's name; of none where no copy is asked for."""
+
+    files: tuple[Path, ...]
+    paths: dict[str, Path]
+    done: frozenset[str] = frozenset()  # names of the files whose copies are there
+    command: str = ""  # its fingerprint
+    work: WorkFolder | None = None  # of a folder of copies
+
+    @property
+    def left(self) -> dict[str, Path]:
+        """The copies that are still to be made."""
+        return {name: path for name, path in self.paths.items() if name not in self.done}
+
+    @property
+    def complete(self) -> bool:
+        """Whether copies are asked for, and all are there."""
+        return bool(self.paths) and not self.left
+
+    def begin(self) -> None:
+        """Remove the copies of other commands: they would count as done if this one were interrupted."""
+        if self.work is None:
+            return
+        self.work.begin(self.command)
+        with together(self.work.group):
+            if self.work.group.rank == 0:
+                for path in self.left.values():
+                    path.unlink(missing_ok=True)
+                stamps = {path.name: stamp(path) for path in self.files}
+                self.work.note(NOTE, (self.work.noted(NOTE) or {}) | stamps)
+
+    def as_dict(self) -> dict[str, int]:
+        """For JSON."""
+        return {"parts": len(self.files), "parts_done_before": len(self.done)}
+
+
+def _check_folder(folder: Path, files: Sequence[Path]) -> None:
+    if folder.name.lower().endswith(ENDINGS) and not folder.is_dir():
+        raise ParameterError(f"The copies of parts go into a folder. Got {str(folder)!r}; name a folder.")
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"Parts go into a folder. Got the file {str(folder)!r}; choose another name.")
+    if any(path.resolve().parent == folder.resolve() for path in files):
+        raise ParameterError(f"The copies must not replace the parts. Got their own folder {str(folder)!r}.")
+
+
+def _done(folder: Path, files: Sequence[Path], work: WorkFolder, force: bool) -> list[str]:
+    """The names of the files whose copies are done; copies that this command has not made are refused."""
+    before: dict[str, Any] = (work.noted(NOTE) or {}) if work.resumed else {}
+    there = {path.name: stamp(path) for path in files if (folder / path.name).exists()}
+    done = [name for name, state in there.items() if before.get(name) == state]
+    others = sorted(there.keys() - set(done))
+    if others and not force:
+        raise ParameterError(
+            f"{folder / others[0]} is already there, from another command or another file. Choose another "
+            "folder, or pass --force to start over."
+        )
+    return done
