@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.experiments.compare.tasks import TITLES, load_task, task_of
@@ -114,9 +113,7 @@ class Bench:
                 self.prepared[method.name] = method.prepare(self.task)
             start = time.perf_counter()
             codes = self.prepared[method.name].answer(labels, seed).codes
-        asked = self.task.asked(labels)
-        counts = confusion_matrix(self.task.y[asked], codes[asked], labels=range(len(self.task.class_names)))
-        score = RunScore(method.name, seed, counts, {})
+        score = RunScore(method.name, seed, self.task.confusion(labels, codes), {})
         return {
             "accuracy": round(score.accuracy, 5),
             "macro_f1": round(score.macro_f1, 5),

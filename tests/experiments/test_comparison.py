@@ -10,7 +10,7 @@ import pytest
 
 from pinvgcn.datasets import Split
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.experiments.comparison import RunScore, compare
+from pinvgcn.experiments.comparison import compare
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 
@@ -41,14 +41,11 @@ class Says:
         return Answer(np.array(self.codes), {"thinking": 0.25 + seed, "speaking": 0.5})
 
 
-def test_scores_by_hand() -> None:
-    # of class 0 three of four, of class 1 one of two, of class 2 none of one
-    score = RunScore("m", 0, np.array([[3, 1, 0], [0, 1, 1], [1, 0, 0]]), {"fit": 1.0, "predict": 0.5})
-    assert score.accuracy == pytest.approx(4 / 7)
-    np.testing.assert_allclose(score.recall, [3 / 4, 1 / 2, 0])
-    assert score.mean_recall == pytest.approx((3 / 4 + 1 / 2 + 0) / 3)
-    assert score.macro_f1 == pytest.approx((6 / 8 + 2 / 4 + 0) / 3)
-    assert score.total_seconds == pytest.approx(1.5)
+def test_answers_count_on_unlabelled_rows_of_a_known_class() -> None:
+    task = replace(small_task(), y=np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, -1]))
+    labels = np.array([0, -1, -1, -1, -1, 1, -1, -1, 2, -1])
+    codes = np.array([2, 0, 0, 0, 1, 2, 1, 2, 0, 1])
+    np.testing.assert_array_equal(task.confusion(labels, codes), [[3, 1, 0], [0, 1, 1], [0, 0, 0]])
 
 
 def test_the_majority_is_scored_on_the_unlabelled_rows() -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
@@ -209,7 +208,6 @@ def compare(
     first_labels: np.ndarray | None = None
     for seed in range(random_state, random_state + splits):
         labels = task.labels(seed)
-        asked = task.asked(labels)
         if first_labels is None:
             first_labels = labels
         for method in methods:
@@ -220,9 +218,7 @@ def compare(
                 if method.name not in prepared:
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
-            confusion = confusion_matrix(
-                task.y[asked], answer.codes[asked], labels=range(len(task.class_names))
-            )
+            confusion = task.confusion(labels, answer.codes)
             notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
             scores.append(RunScore(method.name, seed, confusion, seconds, notes))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.datasets import Split, random_split
@@ -97,6 +98,12 @@ class Task:
         mask = np.zeros(self.rows, dtype=bool)
         mask[self.split.test] = True
         return mask
+
+    def confusion(self, labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Counts (m, m) of true class against answer, over the rows on which the answers count."""
+        asked = self.asked(labels)
+        found: np.ndarray = confusion_matrix(self.y[asked], codes[asked], labels=range(len(self.class_names)))
+        return found
 
 
 @dataclass(frozen=True)

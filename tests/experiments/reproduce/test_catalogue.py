@@ -70,7 +70,7 @@ def test_every_row_of_the_paper_is_there() -> None:
 def test_what_is_corrected_stands_beside_the_paper_and_does_not_count() -> None:
     beside = [row for row in oakland.rows() if row.theirs and not row.counts]
     assert len(beside) == 6
-    counted = {entry.method.name for entry, _ in oakland.reported(NOTHING)}
+    counted = {entry.method.name for entry, _ in oakland.OAKLAND.reported(NOTHING)}
     assert not counted & {row.method.name for row in beside}
     assert {"pinvgcn paper sigma=100 rank=100", "gcn knn=10 sigma=100"} <= counted
 
@@ -98,7 +98,7 @@ def test_of_two_readings_of_without_high_pass_the_text_s_counts() -> None:
         if row.theirs and row.theirs["method"] == "PinvGCN without high-pass"
     }
     assert without == {"pinvgcn paper no-high-pass": True, "pinvgcn paper low-rank": False}
-    counted = [entry.method.name for entry, _ in hypergraphs.reported(NOTHING)]
+    counted = [entry.method.name for entry, _ in hypergraphs.HYPERGRAPHS.reported(NOTHING)]
     assert counted.count("pinvgcn paper no-high-pass") == 3
     assert "pinvgcn paper low-rank" not in counted
 

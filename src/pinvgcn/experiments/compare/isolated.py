@@ -9,10 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 
 from pinvgcn.experiments.comparison import Comparison, RunScore, all_seconds
 from pinvgcn.experiments.task import Answer, Method, Sink, Task
@@ -122,23 +120,10 @@ def _messages(job: Job) -> Iterator[Message]:
             labels = job.task.labels(seed)
             with noted() as more:
                 answer = prepared.answer(labels, seed)
-            yield "run", _scored(job, seed, labels, answer, all_seconds(prepared, answer), notes + more, peak)
+            confusion, seconds = job.task.confusion(labels, answer.codes), all_seconds(prepared, answer)
+            said = tuple(dict.fromkeys(notes + more))
+            score = RunScore(job.method.name, seed, confusion, seconds, said, peak.bytes())
+            yield "run", {"score": score, "codes": answer.codes}
             notes = []
     except Exception as error:
         yield failure(error)
-
-
-def _scored(
-    job: Job,
-    seed: int,
-    labels: np.ndarray,
-    answer: Answer,
-    seconds: dict[str, float],
-    notes: Sequence[str],
-    peak: Peak,
-) -> dict[str, Any]:
-    task = job.task
-    asked = task.asked(labels)
-    counts = confusion_matrix(task.y[asked], answer.codes[asked], labels=range(len(task.class_names)))
-    score = RunScore(job.method.name, seed, counts, seconds, tuple(dict.fromkeys(notes)), peak.bytes())
-    return {"score": score, "codes": answer.codes}

@@ -8,7 +8,15 @@ from pinvgcn.experiments.reproduce import regularization
 from pinvgcn.experiments.reproduce.document import Block, Cell, Table
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.result_tables import BOLD, NONE, noteworthy, runs, signed, spread, used
+from pinvgcn.experiments.reproduce.result_tables import (
+    BOLD,
+    noteworthy,
+    runs,
+    signed,
+    spread,
+    statistic,
+    used,
+)
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TITLES, TaskSpec
 from pinvgcn.experiments.task import Method
@@ -103,9 +111,8 @@ def _statistics(results: Results) -> list[list[Cell]]:
     ):
         cells = [Cell(label)]
         for name in NETWORKS:
-            ours = results.statistics(SPECS[name])
-            theirs = format(paper()["table_citation"][name][key], form)
-            cells.append(Cell(NONE if ours is None else format(ours[ours_key], form), theirs))
+            theirs = paper()["table_citation"][name][key]
+            cells.append(statistic(results.statistics(SPECS[name]), ours_key, theirs, form))
         rows.append(cells)
     return rows
 

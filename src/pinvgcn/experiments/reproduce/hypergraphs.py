@@ -8,16 +8,15 @@ from typing import Any
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
-from pinvgcn.experiments.reproduce.paper import Reported, paper
+from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.result_tables import (
     CAPTION,
     NONE,
     Row,
     cells_of,
-    entries_of,
     head_of,
-    reported_of,
+    statistic,
+    table_experiment,
 )
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import TABLES, TITLES, TaskSpec
@@ -53,21 +52,6 @@ def _baseline(row: Mapping[str, Any]) -> Row:
     return Row(f"10-NN: {row['method']}" if "knn" in row else row["method"], method, row)
 
 
-def entries() -> list[Entry]:
-    """Row by row."""
-    return entries_of(rows(), SPECS)
-
-
-def reported(results: Results) -> list[tuple[Entry, Reported]]:
-    """The paper's rows."""
-    return reported_of(rows(), SPECS, results)
-
-
-def otherwise(results: Results) -> list[tuple[Entry, Reported]]:
-    """The other reading of the last row."""
-    return reported_of(rows(), SPECS, results, otherwise=True)
-
-
 def blocks(results: Results) -> list[Block]:
     """Both tables."""
     return [
@@ -81,15 +65,12 @@ def blocks(results: Results) -> list[Block]:
 def _information(results: Results) -> Table:
     lines = []
     for name in TABLES:
-        theirs = paper()["table_hypergraph_info"][name]
-        ours = results.statistics(SPECS[name])
-        of = (ours or {}).get
-        cells = [Cell(TITLES[name])]
-        for key, name_there in (("nodes", "n"), ("hyperedges", "hyperedges"), ("classes", "classes")):
-            cells.append(Cell(NONE if ours is None else f"{ours[key]:,}", f"{theirs[name_there]:,}"))
-        cells.append(Cell(NONE if ours is None else f"{ours['eigengap']:.4f}", f"{theirs['eigengap']:.2f}"))
-        cells.append(Cell(str(of("largest_rank", NONE)), f"|E| − 1 = {theirs['hyperedges'] - 1}"))
-        lines.append(cells)
+        theirs, ours = paper()["table_hypergraph_info"][name], results.statistics(SPECS[name])
+        keys = (("nodes", "n"), ("hyperedges", "hyperedges"), ("classes", "classes"))
+        cells = [statistic(ours, key, theirs[there], ",") for key, there in keys]
+        cells.append(statistic(ours, "eigengap", theirs["eigengap"], ".4f", ".2f"))
+        rank = (ours or {}).get("largest_rank", NONE)
+        lines.append([Cell(TITLES[name]), *cells, Cell(str(rank), f"|E| − 1 = {theirs['hyperedges'] - 1}")])
     head = ["Name", "n", "|E|", "Classes", "λ₁", "Full rank"]
     caption = (
         "Ours above, the paper's below. The incidence matrix of categories has not full rank: more "
@@ -103,6 +84,4 @@ def _results(results: Results) -> Table:
     return Table(["Method", *head_of(SPECS)], lines, CAPTION + REMARK)
 
 
-HYPERGRAPHS = Experiment(
-    "hypergraphs", "Hypergraphs", entries, blocks, tuple(SPECS.values()), reported, otherwise
-)
+HYPERGRAPHS = table_experiment("hypergraphs", "Hypergraphs", rows, SPECS, blocks)

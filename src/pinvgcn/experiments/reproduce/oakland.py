@@ -5,16 +5,15 @@ from __future__ import annotations
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
 from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
-from pinvgcn.experiments.reproduce.paper import Reported, paper
+from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.result_tables import (
     CAPTION,
     NONE,
     Row,
     cells_of,
-    entries_of,
     head_of,
-    reported_of,
+    statistic,
+    table_experiment,
 )
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TITLES, TaskSpec
@@ -72,21 +71,6 @@ def _pinv_rows(setting: Setting, name: str) -> list[Row]:
     return [*found, Row(f"{name}, r = {RANK}, without high-pass", without, sigma=f"{SIGMA:g}")]
 
 
-def entries() -> list[Entry]:
-    """Row by row."""
-    return entries_of(rows(), SPECS)
-
-
-def reported(results: Results) -> list[tuple[Entry, Reported]]:
-    """The paper's rows in the paper's setting."""
-    return reported_of(rows(), SPECS, results)
-
-
-def otherwise(results: Results) -> list[tuple[Entry, Reported]]:
-    """Corrected, or of fewer eigenvectors."""
-    return reported_of(rows(), SPECS, results, otherwise=True)
-
-
 def blocks(results: Results) -> list[Block]:
     """Both tables."""
     return [
@@ -100,15 +84,12 @@ def blocks(results: Results) -> list[Block]:
 def _information(results: Results) -> Table:
     lines = []
     for name in CLOUDS:
-        theirs = paper()["table_oakland_info"][name]
-        ours = results.statistics(SPECS[name])
-        cells = [Cell(TITLES[name])]
-        for key, form in (("nodes", ","), ("classes", "d"), ("label_rate", ".2f"), ("diameter", ".1f")):
-            cells.append(Cell(NONE if ours is None else format(ours[key], form), format(theirs[key], form)))
-        for sigma in ("10", "100"):
-            value = NONE if ours is None else f"{ours['eigengap'][sigma]:.4f}"
-            cells.append(Cell(value, f"{theirs['eigengap'][sigma]:.3f}"))
-        lines.append(cells)
+        theirs, ours = paper()["table_oakland_info"][name], results.statistics(SPECS[name])
+        forms = (("nodes", ","), ("classes", "d"), ("label_rate", ".2f"), ("diameter", ".1f"))
+        cells = [statistic(ours, key, theirs[key], form) for key, form in forms]
+        gaps = None if ours is None else ours["eigengap"]
+        cells += [statistic(gaps, s, theirs["eigengap"][s], ".4f", ".3f") for s in ("10", "100")]
+        lines.append([Cell(TITLES[name]), *cells])
     head = ["Name", "Nodes", "Classes", "Label rate (%)", "Diameter", "Eigengap λ₁, σ = 10", "σ = 100"]
     return Table(head, lines, "Ours above, the paper's below.")
 
@@ -118,4 +99,4 @@ def _results(results: Results) -> Table:
     return Table(["Method", "σ", *head_of(SPECS)], lines, CAPTION + REMARKS)
 
 
-OAKLAND = Experiment("oakland", "Point clouds", entries, blocks, tuple(SPECS.values()), reported, otherwise)
+OAKLAND = table_experiment("oakland", "Point clouds", rows, SPECS, blocks)

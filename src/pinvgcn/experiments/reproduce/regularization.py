@@ -6,7 +6,7 @@ from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Table
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.result_tables import BOLD, brief
+from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, our_curve
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TITLES, TaskSpec
 from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw
@@ -57,13 +57,7 @@ def _panel(results: Results, data: str) -> Panel:
     for rank, look in LOOKS.items():
         theirs = paper()["figure_categorical_regularization"][data][f"rank{rank}"]
         curves.append(Curve(look, [(R, accuracy) for R, accuracy in theirs]))
-        points, errors = [], []
-        for R in FACTORS:
-            summary = results.summary(entry(data, R, rank))
-            if summary is not None:
-                points.append((R, summary.accuracy))
-                errors.append(summary.standard_error)
-        curves.append(Curve(look, points, errors))
+        curves.append(our_curve(look, results, {R: entry(data, R, rank) for R in FACTORS}))
     gcn = Line("GCN, reported", paper()["table_citation"][data]["GCN"])
     scale = Scale("Regularization factor R", "Accuracy (%)", log_x=True, x_ticks=TICKS, y_range=RANGES[data])
     return Panel(TITLES[data], scale, curves, [gcn])

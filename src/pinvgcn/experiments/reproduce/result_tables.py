@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pinvgcn.experiments.reproduce.document import Cell
-from pinvgcn.experiments.reproduce.experiment import Entry
+from pinvgcn.experiments.reproduce.document import Block, Cell
+from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Difference, Reported
 from pinvgcn.experiments.reproduce.results import Results, RunSummary
 from pinvgcn.experiments.reproduce.task_specs import TITLES, TaskSpec
 from pinvgcn.experiments.task import Method
+from pinvgcn.report.figures.curves import Curve, Look
 
 NONE = "–"
 
@@ -178,3 +179,37 @@ def cells_of(results: Results, row: Row, specs: TaskSpecs) -> list[Cell]:
         for data, spec in specs.items()
         for cell in compared(results, Entry(spec, row.method), row.reported(data))
     ]
+
+
+def table_experiment(
+    name: str,
+    title: str,
+    rows: Callable[[], list[Row]],
+    specs: TaskSpecs,
+    blocks: Callable[[Results], list[Block]],
+) -> Experiment:
+    """An experiment whose rows stand beside those of a table of the paper."""
+    return Experiment(
+        name,
+        title,
+        entries=lambda: entries_of(rows(), specs),
+        blocks=blocks,
+        specs=tuple(specs.values()),
+        reported=lambda results: reported_of(rows(), specs, results),
+        otherwise=lambda results: reported_of(rows(), specs, results, otherwise=True),
+    )
+
+
+def statistic(
+    ours: Mapping[str, Any] | None, key: str, theirs: float, form: str, their_form: str = ""
+) -> Cell:
+    """A number of a data set, and the paper's below."""
+    return Cell(NONE if ours is None else format(ours[key], form), format(theirs, their_form or form))
+
+
+def our_curve(look: Look, results: Results, entries: Mapping[float, Entry], *, rate: bool = False) -> Curve:
+    """Accuracies over x with their standard errors, or rates of misclassification."""
+    found = [(x, results.summary(entry)) for x, entry in entries.items()]
+    there = [(x, one) for x, one in found if one is not None]
+    points = [(float(x), 100 - one.accuracy if rate else one.accuracy) for x, one in there]
+    return Curve(look, points, [one.standard_error for _, one in there])

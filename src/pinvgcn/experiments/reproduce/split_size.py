@@ -7,7 +7,7 @@ from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Table
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.result_tables import BOLD, brief
+from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, our_curve
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import TABLES, TITLES, TaskSpec
 from pinvgcn.experiments.task import Method
@@ -73,13 +73,8 @@ def _panel(results: Results, data: str) -> Panel:
     for name, method in methods().items():
         theirs = paper()["figure_split_size"][data][name]
         curves.append(Curve(LOOKS[name], [(size, 100 * rate) for size, rate in theirs]))
-        points, errors = [], []
-        for size in SIZES:
-            summary = results.summary(Entry(TaskSpec(data, size), method))
-            if summary is not None:
-                points.append((float(size), 100 - summary.accuracy))
-                errors.append(summary.standard_error)
-        curves.append(Curve(LOOKS[name], points, errors))
+        entries = {float(size): Entry(TaskSpec(data, size), method) for size in SIZES}
+        curves.append(our_curve(LOOKS[name], results, entries, rate=True))
     return Panel(TITLES[data], SCALE, curves)
 
 

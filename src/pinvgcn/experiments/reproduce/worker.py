@@ -15,7 +15,6 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 
 from pinvgcn.errors import DatasetError
 from pinvgcn.experiments.comparison import RunScore
@@ -125,13 +124,11 @@ def _answers(job: Runs, task: Task) -> Iterator[Message]:
     yield "setup", {"seconds": rounded(prepared.seconds), "cpu": cpu, "facts": facts, "notes": notes}
     for seed in job.seeds:
         labels = task.labels(seed)
-        asked = task.asked(labels)
         before = time.process_time()
         with noted() as notes:
             answer = prepared.answer(labels, seed)
         cpu = round(time.process_time() - before, 4)
-        counts = confusion_matrix(task.y[asked], answer.codes[asked], labels=range(len(task.class_names)))
-        score = RunScore(job.entry.method.name, seed, counts, answer.seconds)
+        score = RunScore(job.entry.method.name, seed, task.confusion(labels, answer.codes), answer.seconds)
         yield (
             "run",
             {
