@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,46 @@ def f(own, other):
     assert set(foreign_uses(ast.parse(text))) == {"other._theirs", "other.part._deeper"}
 
 
+def test_a_group_travels_inside_the_objects_that_own_rows() -> None:
+    """A function that has such an object takes no process group besides; nor does its own method."""
+    owners = group_owners()
+    assert {"Basis", "Graph", "Problem", "Spectrum", "Tiles"} <= owners
+    found = set()
+    for tree in TREES.values():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                arguments = (*function.args.args, *function.args.kwonlyargs)
+                kinds = " ".join(ast.unparse(a.annotation) for a in arguments if a.annotation is not None)
+                if "group" in [a.arg for a in arguments] and owners & set(re.findall(r"\w+", kinds)):
+                    found.add(function.name)
+        for owner in ast.walk(tree):
+            if isinstance(owner, ast.ClassDef) and owner.name in owners:
+                for method in owner.body:
+                    if isinstance(method, ast.FunctionDef) and method.args.args[:1]:
+                        names = [a.arg for a in (*method.args.args, *method.args.kwonlyargs)]
+                        if names[0] == "self" and "group" in names and method.name != "__init__":
+                            found.add(f"{owner.name}.{method.name}")
+    assert found == set()
+
+
+def group_owners() -> set[str]:
+    """Classes with an attribute ``group``, and those that inherit it."""
+    classes = [node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    owners = {
+        owner.name
+        for owner in classes
+        if any(
+            (isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "group")
+            or (isinstance(node, ast.Attribute) and ast.unparse(node) == "self.group" and _is_stored(node))
+            or (isinstance(node, ast.FunctionDef) and node.name == "group")
+            for node in ast.walk(owner)
+        )
+    }
+    for _ in range(3):
+        owners |= {node.name for node in classes if {ast.unparse(base) for base in node.bases} & owners}
+    return owners
+
+
 def foreign_uses(tree: ast.Module) -> Iterator[str]:
     """Uses ``x._name`` where x is not ``self`` and nothing in the module defines ``_name``."""
     own = set(_defined(tree))
@@ -93,6 +134,10 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
             yield node.attr
+
+
+def _is_stored(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def _is_self(node: ast.expr) -> bool:

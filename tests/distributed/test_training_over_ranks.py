@@ -41,12 +41,10 @@ def part(process_group, kind):
     group = ALONE if process_group is None else Group.of(process_group)
     mine = slice(0, N) if group.alone else shares(N, group.size, kind)[group.rank]
     spectrum, X = cloud()
-    here = replace(spectrum, basis=spectrum.basis[mine])
+    here = replace(spectrum, basis=spectrum.basis[mine], group=group)
     ids = np.arange(N)[mine]
     filters = FilterBasis.of(spectrum, "three-part")
-    problem = Problem.of(
-        Basis.of(here), X[mine], filters, like=torch.empty(0), ids=ids, group=group, places=X[mine]
-    )
+    problem = Problem.of(Basis.of(here), X[mine], filters, like=torch.empty(0), ids=ids, places=X[mine])
     return group, mine, spectrum, X, problem
 
 
@@ -95,7 +93,7 @@ def trained(process_group, kind):
     network = network_on(spectrum, (5, 4))
     settings = TrainingSettings(epochs=20, patience=10)
     losses = train(network, problem, labels_in(mine, group), settings, held_out=labels_in(mine, group))
-    layers = fold(network, X[mine], Basis(spectrum.basis[mine]), group=group)
+    layers = fold(network, X[mine], Basis(spectrum.basis[mine], group=group))
     return losses, [array for layer in layers for array in layer]
 
 
@@ -120,7 +118,7 @@ def drawn(process_group, kind, most):
         order = np.argsort(first)
         ids = (values @ [1, 2, 4, 8])[order].astype(np.int64) * 2**59 - 2**62
         whole = Hypergraph(H).spectrum()
-        basis = Basis(whole.basis[mine][first[order]])
+        basis = Basis(whole.basis[mine][first[order]], group=group)
         rows = Problem.of(
             basis,
             values[order],
@@ -128,7 +126,6 @@ def drawn(process_group, kind, most):
             like=torch.empty(0),
             weights=counts[order].astype(float),
             ids=ids,
-            group=group,
         )
         table = Pool.of(rows, np.zeros(int(mine.start == 0), dtype=int))  # the first row has a label
         found = []
@@ -168,7 +165,7 @@ def basis_of(process_group, kind):
     group = Group.of(process_group)
     H = sp.csr_array(table())[shares(160, group.size, kind)[group.rank]]
     graph = Hypergraph(H, process_group=process_group)
-    basis = Basis.of(graph.spectrum(), graph.incidence, group=group)
+    basis = Basis.of(graph.spectrum(), graph.incidence)
     return basis.Z is not None, basis @ np.eye(basis.width)
 
 

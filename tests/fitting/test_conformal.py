@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ COVERAGES = st.sampled_from([0.5, 0.55, 0.7, 0.8, 0.9, 0.95, 0.99])
 
 
 def sets_of(scores: list[np.ndarray], held: list[RowLabels | None], nodes=None) -> PredictionSets:
-    found = PredictionSets.of(scores, held, PLAIN, nodes)
+    found = PredictionSets.of(scores, held, PLAIN, nodes or SimpleNamespace(graph=None))
     assert found is not None
     return found
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pinvgcn.distributed.group import Group
 from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.nn import Basis
 
@@ -24,9 +23,10 @@ class Seen(NamedTuple):
         X, V, *others = self
         return Seen(X[rows], V[rows], *(None if some is None else some[rows] for some in others))
 
-    def of_all(self, group: Group) -> Seen:
+    def of_all(self) -> Seen:
         """Of the rows of all processes, each of which has a few."""
         X, V, values, trust = self
+        group = V.group
         values = None if values is None else rows_of_all(values, group)
         trust = None if trust is None else group.rows(trust)
-        return Seen(rows_of_all(X, group), V.of_all(group), values, trust)
+        return Seen(rows_of_all(X, group), V.of_all(), values, trust)

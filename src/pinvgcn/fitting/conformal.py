@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from pinvgcn.checks import check_fraction
 from pinvgcn.compute.parallel import ranges
-from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import LabelError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.labels import RowLabels
@@ -50,9 +50,6 @@ class PredictionSets:
         held: Sequence[RowLabels | None],
         smoothing: Smoothing,
         nodes: Nodes,
-        *,
-        group: Group = ALONE,
-        start: int = 0,
     ) -> PredictionSets | None:
         """From each member's scores (n, classes) at this rank's training rows, as sure as it may be alone;
         None where no label was held out."""
@@ -63,6 +60,8 @@ class PredictionSets:
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
+        graph = nodes.graph
+        start, group = (0, ALONE) if graph is None else (graph.start, graph.group)
         own = rows - start
         here = (own >= 0) & (own < each.shape[1])
         odds = np.zeros(len(rows))

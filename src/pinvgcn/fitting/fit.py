@@ -101,7 +101,7 @@ def learn(
     chosen = random_folds(labels, count, seed) if scan is None else scan.folds
     folds = chosen.parts
     seen = prepared.seen(values=settings.trees > 0 or len(settings.experts) > 1)
-    labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all(group)
+    labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all()
     in_few_places = scan is not None and scan.in_few_places
     # such labels say little of the contexts that there are: trees then look once
     twice = scan is not None and not in_few_places and chosen.number.max() >= 0
@@ -148,7 +148,7 @@ def learn(
     seconds["training"] += time.perf_counter() - started
     alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
     held = [held for _, held in folds]
-    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, group=group, start=graph.start)
+    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -250,7 +250,7 @@ def _train(
         """Folded by sums over the nodes of all process ranks, and with trees."""
         counts = None if prepared.distinct is None else prepared.distinct.counts
         with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
-            layers = fold(mine.network, prepared.inputs, prepared.basis, counts, group=group)
+            layers = fold(mine.network, prepared.inputs, prepared.basis, counts)
         folded = replace(mine, layers=layers)
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)

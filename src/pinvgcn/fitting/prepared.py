@@ -66,7 +66,7 @@ class Prepared:
             whole = inputs if table else sp.hstack([H, inputs])
             distinct = graph.distinct if inputs is H else distinct_rows(whole)
             inputs = inputs[distinct.first]
-            basis = Basis.of(spectrum, H, nodes=distinct.first, group=graph.group)
+            basis = Basis.of(spectrum, H, nodes=distinct.first)
             keys = _keys(nodes, extra)[distinct.first]
         else:
             basis = Basis.of(spectrum)
@@ -78,7 +78,6 @@ class Prepared:
             weights=None if distinct is None else distinct.counts,
             ids=_numbers(graph) if distinct is None else keys.view(np.int64),
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
-            group=graph.group,
         )
         joins = None
         if settings.joined_rows is not None:

@@ -25,18 +25,13 @@ class Basis:
 
     F: Any  # (n, q) array or scipy sparse array
     Z: np.ndarray | None = None  # (q, k + r)
+    group: Group = ALONE  # the processes that share the nodes
 
     @classmethod
-    def of(
-        cls,
-        spectrum: Spectrum,
-        incidence: Any = None,
-        *,
-        nodes: np.ndarray | None = None,
-        group: Group = ALONE,
-    ) -> Basis:
-        """V of this rank's nodes, or of some of them, factored where there is an incidence matrix and that
-        pays for all ranks."""
+    def of(cls, spectrum: Spectrum, incidence: Any = None, *, nodes: np.ndarray | None = None) -> Basis:
+        """V of this process's nodes, or of some of them, factored where there is an incidence matrix and
+        that pays for all processes."""
+        group = spectrum.group
         if incidence is not None:
             H = incidence if nodes is None else incidence[nodes]
             entries, rows = group.sum(np.array([H.nnz, H.shape[0]])).tolist()
@@ -45,8 +40,8 @@ class Basis:
             if SPARSE_COST * entries + group.size * H.shape[1] * width <= rows * width:
                 extension = spectrum.extension
                 assert isinstance(extension, IncidenceExtension)
-                return cls(extension.factor(H), extension.coefficients)
-        return cls(spectrum.basis if nodes is None else spectrum.basis[nodes])
+                return cls(extension.factor(H), extension.coefficients, group)
+        return cls(spectrum.basis if nodes is None else spectrum.basis[nodes], group=group)
 
     @property
     def width(self) -> int:
@@ -57,11 +52,11 @@ class Basis:
         return int(self.F.shape[0])
 
     def __getitem__(self, rows: Any) -> Basis:
-        return Basis(self.F[rows], self.Z)
+        return Basis(self.F[rows], self.Z, self.group)
 
-    def of_all(self, group: Group) -> Basis:
-        """The rows of all ranks, of which each has a few."""
-        return Basis(rows_of_all(self.F, group), self.Z)
+    def of_all(self) -> Basis:
+        """The rows of all processes, of which each has a few."""
+        return Basis(rows_of_all(self.F, self.group), self.Z)
 
     def __matmul__(self, M: np.ndarray) -> np.ndarray:
         """V M"""

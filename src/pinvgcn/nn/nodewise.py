@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.model import PinvGCN
 
@@ -30,10 +29,8 @@ class NodeLayer(NamedTuple):
     bias: np.ndarray  # b: (N₁,)
 
 
-def fold(
-    network: PinvGCN, X: Any, V: Basis, weights: np.ndarray | None = None, *, group: Group = ALONE
-) -> tuple[NodeLayer, ...]:
-    """Sum each layer over the training nodes of all ranks, features X (n, N₀) and basis V (n, k + r) here.
+def fold(network: PinvGCN, X: Any, V: Basis, weights: np.ndarray | None = None) -> tuple[NodeLayer, ...]:
+    """Sum each layer over the training nodes of all processes; features X (n, N₀), basis V (n, k + r) here.
 
     X may be sparse. A node with weight ω counts ω times. In double precision: nodes of training and nodes
     never seen then go through the same arithmetic.
@@ -46,7 +43,7 @@ def fold(
         for rows in _chunks(len(V)):
             hidden = np.maximum(apply_layers(layers, X[rows], V[rows]), 0) if layers else X[rows]
             C += V[rows].adjoint(hidden if weights is None else sp.diags_array(weights[rows]) @ hidden)
-        C = group.sum(C)
+        C = V.group.sum(C)
         spectral = np.einsum("kp,pi,kij->pj", basis.gains, C, W, optimize=True)
         direct = np.einsum("k,kij->ij", basis.high, W)
         layers.append(NodeLayer(spectral, direct, conv.bias.detach().cpu().double().numpy()))

@@ -56,9 +56,10 @@ class Problem:
         weights: np.ndarray | None = None,
         ids: np.ndarray | None = None,
         places: np.ndarray | None = None,
-        group: Group = ALONE,
     ) -> Problem:
         """Prepare features X (n, N₀), dense or sparse, for training with tensors ``like`` this one.
+
+        The nodes, and the processes that share them, are those of the basis.
 
         Sums and products are formed in double precision: the high-pass part subtracts numbers that may be
         large and nearly equal.
@@ -73,7 +74,7 @@ class Problem:
         omega = None if weights is None else torch.from_numpy(weights).to(like)
         numbers = torch.from_numpy(np.arange(len(basis)) if ids is None else ids).to(like.device)
         counted = X if weights is None else sp.diags_array(weights) @ X
-        gains, C = torch.from_numpy(filter_basis.gains), group.sum(basis.adjoint(counted))
+        gains, C = torch.from_numpy(filter_basis.gains), basis.group.sum(basis.adjoint(counted))
         first: tuple[Rows, ...]
         ratio = None
         in_products = not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]
@@ -81,7 +82,7 @@ class Problem:
             parts = zip(filter_basis.gains, filter_basis.high, strict=True)
             first = (rows(np.hstack([basis @ (gain[:, None] * C) + high * X for gain, high in parts])),)
         else:
-            ratio = _common(_ratio(X, basis.F), X, group)
+            ratio = _ratio(X, basis)
             first = (F, rows(X)) if ratio is None else (F,)
         return cls(
             F,
@@ -94,7 +95,7 @@ class Problem:
             omega,
             filter_basis,
             places,
-            group,
+            basis.group,
         )
 
     def __len__(self) -> int:
@@ -145,20 +146,20 @@ class Problem:
         return sums if self.Z is None else self.Z.T @ sums
 
 
-def _ratio(X: Any, F: Any) -> float | None:
-    """ρ where X = ρF within rounding, both sparse."""
-    if not (sp.issparse(X) and sp.issparse(F)) or X.shape != F.shape or X.nnz != F.nnz or X.nnz == 0:
-        return None
-    same = np.array_equal(X.indptr, F.indptr) and np.array_equal(X.indices, F.indices)
-    ratios = X.data / F.data if same else np.zeros(1)
-    return float(ratios[0]) if same and np.allclose(ratios, ratios[0], rtol=1e-14, atol=0) else None
-
-
-def _common(ratio: float | None, X: Any, group: Group) -> float | None:
-    """The ratio that all ranks have which have entries."""
+def _ratio(X: Any, basis: Basis) -> float | None:
+    """ρ where X = ρF within rounding, both sparse, on all processes that have entries."""
+    group, ratio = basis.group, _own_ratio(X, basis.F)
     if group.alone:
         return ratio
     unlike = X.shape[0] > 0 and ratio is None
     low = group.smallest(-np.inf if unlike else np.inf if ratio is None else ratio)
     high = group.largest(np.inf if unlike else -np.inf if ratio is None else ratio)
     return low if np.isfinite(low) and np.isclose(low, high, rtol=1e-14, atol=0) else None
+
+
+def _own_ratio(X: Any, F: Any) -> float | None:
+    if not (sp.issparse(X) and sp.issparse(F)) or X.shape != F.shape or X.nnz != F.nnz or X.nnz == 0:
+        return None
+    same = np.array_equal(X.indptr, F.indptr) and np.array_equal(X.indices, F.indices)
+    ratios = X.data / F.data if same else np.zeros(1)
+    return float(ratios[0]) if same and np.allclose(ratios, ratios[0], rtol=1e-14, atol=0) else None
