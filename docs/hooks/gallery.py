@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -62,6 +63,8 @@ def run(script: Path, folder: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    # torch_geometric reaches for parts of torch that are announced as going away
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
     sys.path.insert(0, str(script.parent))
     plt.show = lambda *_, **__: None  # the figure stays open, and is saved below
     names: dict[str, Any] = {"__name__": "__main__", "__file__": str(script)}

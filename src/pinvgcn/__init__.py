@@ -10,6 +10,7 @@ The map, in the order in which data flows::
     graphs                GaussianGraph (points), Hypergraph (tables), SparseGraph (edges)
     embedding             GaussianEigenmap, HypergraphEigenmap: spectra as scikit-learn transformers
     nn                    PinvConv, PinvGCN: the filter space, the layer, the network, its training
+    pyg                   transforms and layers for PyTorch Geometric
     experts               networks, trees, diffusion: each gives scores or log p of any row
     fitting               settings, folds, the pool of experts, FittedModel: the result of a fit, as a value
     estimator             PinvGCNClassifier: all of it behind fit and predict

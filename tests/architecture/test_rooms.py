@@ -24,6 +24,7 @@ ROOMS = (
     "graphs",
     "embedding",
     "nn",
+    "pyg",
     "experts",
     "fitting",
     "estimator",

@@ -84,7 +84,9 @@ def test_equations_have_the_number_of_their_paragraph():
     assert MATHS.count("```math") == len(seen)  # and every displayed equation has one
 
 
-@pytest.mark.parametrize("module", ["graphs", "spectra", "embedding", "nn", "features", "datasets", "io"])
+@pytest.mark.parametrize(
+    "module", ["graphs", "spectra", "embedding", "nn", "pyg", "features", "datasets", "io"]
+)
 def test_the_reference_has_every_public_name(module):
     page = (DOCS / "api" / f"{module}.md").read_text(encoding="utf-8")
     listed = re.findall(rf"^::: pinvgcn\.{module}\.(\w+)$", page, re.MULTILINE)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 
 import pinvgcn
 from pinvgcn import PinvGCNClassifier
@@ -43,6 +44,7 @@ def data(tmp_path, monkeypatch):
         "other_tile": street.X[~rows],
         "other_labels": random_split(street.y[~rows], per_class=5, random_state=1),
         "np": np,
+        "torch": torch,
         "frame": frame,
         "column": column,
         "more_rows": frame.head(3),

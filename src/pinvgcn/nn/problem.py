@@ -124,7 +124,11 @@ class Problem:
         """That a first layer has the filters of this problem; with others it would use these unasked."""
         pairs = (conv.gains, self.filters.gains), (conv.high, self.filters.high)
         for own, given in pairs:
-            if own.shape != given.shape or not np.allclose(own.cpu().numpy(), given, rtol=1e-6, atol=0):
+            if (
+                own is None
+                or own.shape != given.shape
+                or not np.allclose(own.cpu().numpy(), given, rtol=1e-6, atol=0)
+            ):
                 raise ParameterError(
                     "network must have the spectrum and the filters that problem was made with. "
                     f"Got others instead; the problem's filters are: {', '.join(self.filters.names)}."
