@@ -28,16 +28,8 @@ from pinvgcn.experiments.comparison import RunScore
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import Method, PreparedMethod, Task
-from pinvgcn.report.figures.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    VERMILLION,
-    light_grid,
-    new_figure,
-    style,
-)
+from pinvgcn.report.figures.drawing import drawing, light_grid
+from pinvgcn.report.figures.palette import BLUE, GREEN, INK, ORANGE, VERMILLION
 
 DATA = ("oakland1", "oakland2", "street", "mushroom", "covertype67")
 STREET = 30_000  # points
@@ -173,9 +165,8 @@ def draw(rows: list[Row], path: Path) -> None:
     """Accuracy against labels, a panel a data set; hollow marks and dashes are clicks."""
     groups = grouped(rows)
     there = [data for data in DATA if any(row["data"] == data for row in rows)]
-    with style():
-        down, across = -(-len(there) // 3), min(3, len(there))
-        figure = new_figure(10.0, 3.1 * down + 0.3)
+    down, across = -(-len(there) // 3), min(3, len(there))
+    with drawing(10.0, 3.1 * down + 0.3) as figure:
         panels = figure.subplots(down, across, squeeze=False).ravel()
         for axes in panels[len(there) :]:
             axes.set_axis_off()

@@ -22,3 +22,8 @@ def decimal(number: float, places: int, *, plus: bool = False) -> str:
     """With a true minus sign, and 0 without any sign; ``plus`` is written where it is asked for."""
     text = f"{round(number, places) + 0.0:{'+' if plus else ''}.{places}f}"
     return text.replace("-", "−") if float(text) else text.lstrip("+")
+
+
+def cut(text: str, room: int) -> str:
+    """As much of a text as there is room for."""
+    return text if len(text) <= room else text[: room - 1] + "…"

@@ -18,6 +18,7 @@ from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
 from pinvgcn.tables import Classified
 from pinvgcn.tables.questions import RowQuestion
+from pinvgcn.wording import cut
 
 IN_MATRIX = 12  # classes of a confusion matrix
 ROOM = 10  # characters of their names there
@@ -128,8 +129,3 @@ def _figures(result: Classified, heldout: HeldOut | None) -> dict[str, str]:
 def _values(question: RowQuestion, used: Sequence[str]) -> str:
     """The first cells of a row, as far as there is room."""
     return cut(", ".join(f"{name} {question.cells[name]}" for name in used if question.cells[name]), VALUES)
-
-
-def cut(text: str, room: int) -> str:
-    """As much of a text as there is room for."""
-    return text if len(text) <= room else text[: room - 1] + "…"

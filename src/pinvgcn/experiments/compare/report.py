@@ -13,7 +13,7 @@ from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.io.atomic import atomic_file, write_text
 from pinvgcn.report import figures
 from pinvgcn.report.environment import environment
-from pinvgcn.report.figures.drawing import inline_svg, style
+from pinvgcn.report.figures.drawing import inline_svg, write_png
 from pinvgcn.report.figures.methods import MethodRuns, method_chart
 from pinvgcn.report.page import render
 
@@ -68,10 +68,8 @@ def write_contest(contest: Contest, folder: Path) -> dict[str, Any]:
     """Write all files into the folder; returns the content of ``results.json``."""
     numbers = results(contest)
     write_text(folder / "results.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
-    with style(), atomic_file(folder / "comparison.png") as picture:
-        chart(contest.comparison).savefig(
-            picture, format="png", dpi=160, facecolor="white", metadata={"Software": None}
-        )
+    with atomic_file(folder / "comparison.png") as picture:
+        write_png(chart(contest.comparison), picture)
     write_text(folder / "report.html", contest_page(contest))
     return numbers
 

@@ -1,16 +1,13 @@
-"""Numbers in, inline SVG out: one kind of figure a file.
+"""Numbers in, inline SVG out: a file for each thing that is shown.
 
-``drawing`` holds what all of them share, ``scene`` turns points into pixels.
+``drawing`` has their looks and the way into a page, ``palette`` the colours; ``scene`` renders points.
 """
 
 from pinvgcn.report.figures.confusion import confusion
-from pinvgcn.report.figures.filters import filters
-from pinvgcn.report.figures.importance import importance
+from pinvgcn.report.figures.network import filters, training
 from pinvgcn.report.figures.plan import plan
-from pinvgcn.report.figures.rows import row_map
-from pinvgcn.report.figures.scan import confidence, patterns, segmentation
-from pinvgcn.report.figures.training import training
-from pinvgcn.report.figures.views import views
+from pinvgcn.report.figures.scan import confidence, patterns, segmentation, views
+from pinvgcn.report.figures.table import importance, row_map
 
 __all__ = [
     "confidence", "confusion", "filters", "importance", "patterns", "plan", "row_map", "segmentation",

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from pinvgcn.report.figures.drawing import GREY, INK, WIDTH, light_grid, new_figure, style
+from pinvgcn.report.figures.drawing import WIDTH, drawing, light_grid
+from pinvgcn.report.figures.palette import GREY, INK
 
 CROSS = "x"
 
@@ -73,8 +74,7 @@ class Panel:
 
 def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> Figure:
     """Panels side by side under one legend; ``marked`` is what crosses mean."""
-    with style():
-        figure = new_figure(WIDTH, height)
+    with drawing(WIDTH, height) as figure:
         grid = figure.subplots(1, len(panels), squeeze=False)
         before = ""
         for panel, ax in zip(panels, grid.flat, strict=True):

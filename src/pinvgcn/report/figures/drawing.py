@@ -1,4 +1,4 @@
-"""What every figure shares: the palette, the looks, and the way to inline SVG.
+"""What every figure shares: its looks, and the way into a page or a file.
 
 Figures are drawn in one ink that is replaced by the page's text colour when they are inlined, and
 their background is transparent: the same figure reads well on a light page and on a dark one.
@@ -10,79 +10,26 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from markupsafe import Markup, escape
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
+
+from pinvgcn.report.figures.palette import INK
 
 WIDTH = 10.0  # inches of a figure as wide as the page
 PIXELS = 95  # of a page for each inch
-INK = "#0a0b0c"  # stands for the text colour of the page
-GREY = "#9a9a9a"  # recedes on light and on dark
-
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart
-BLUE, ORANGE, GREEN, VERMILLION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
-PURPLE, SKY, YELLOW = "#cc79a7", "#56b4e9", "#f0e442"
-PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, YELLOW, GREY)
-FAMILIAR = {
-    "ground": GREY, "facade": ORANGE, "vegetation": GREEN, "pole": BLUE, "wire": VERMILLION,
-    "building": ORANGE, "low vegetation": YELLOW, "high vegetation": GREEN, "wire conductor": VERMILLION,
-}  # fmt: skip
-
-DIVERGING = LinearSegmentedColormap.from_list("blue_grey_vermillion", [BLUE, "#b8b8b8", VERMILLION])
-SEQUENTIAL = LinearSegmentedColormap.from_list("vermillion_grey", [VERMILLION, ORANGE, "#c9c9c9"])
-
-_STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 9.0,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": False,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "savefig.facecolor": "none",
-    "svg.fonttype": "path",
-    "svg.hashsalt": "pinvgcn",
-    "svg.image_inline": True,
-}
+STYLE = Path(__file__).with_name("report.mplstyle")
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """The looks of every figure, for the time of drawing it."""
-    with mpl.rc_context(_STYLE):
-        yield
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, apart from any window system."""
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def class_colours(names: tuple[str, ...]) -> np.ndarray:
-    """One colour (m, 3) a class: the familiar one for a familiar name, else the next of the palette."""
-    taken = {FAMILIAR[name] for name in names if name in FAMILIAR}
-    free = iter([colour for colour in PALETTE if colour not in taken] * (1 + len(names) // len(PALETTE)))
-    return np.array([to_rgb(FAMILIAR[name] if name in FAMILIAR else next(free)) for name in names])
+def drawing(width: float, height: float) -> Iterator[Figure]:
+    """An empty figure, in inches, without a window system; what is drawn inside has the looks of all."""
+    with mpl.rc_context(fname=STYLE):
+        yield Figure(figsize=(width, height), layout="constrained")
 
 
 def light_grid(axes: Axes, axis: str = "y") -> None:
@@ -97,10 +44,7 @@ def inline_svg(figure: Figure, name: str, alternative: str) -> Markup:
     ``name`` keeps its identifiers apart from those of other figures on the same page;
     ``alternative`` is read to people who cannot see it.
     """
-    buffer = io.StringIO()
-    with style():
-        figure.savefig(buffer, format="svg", transparent=True, dpi=200, metadata={"Date": None})
-    svg = buffer.getvalue()
+    svg = _svg(figure, transparent=True, dpi=200)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
@@ -119,7 +63,18 @@ def inline_svg(figure: Figure, name: str, alternative: str) -> Markup:
 
 def standalone_svg(figure: Figure) -> str:
     """The figure as a file of its own, dark on white."""
+    svg = _svg(figure, facecolor="white")
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+
+
+def write_png(figure: Figure, path: Path) -> None:
+    """The figure as pixels, dark on white."""
+    with mpl.rc_context(fname=STYLE):
+        figure.savefig(path, format="png", dpi=160, facecolor="white", metadata={"Software": None})
+
+
+def _svg(figure: Figure, **options: Any) -> str:
     buffer = io.StringIO()
-    with style():
-        figure.savefig(buffer, format="svg", facecolor="white", metadata={"Date": None})
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+    with mpl.rc_context(fname=STYLE):
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, **options)
+    return buffer.getvalue()

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from pinvgcn.report.figures.drawing import BLUE, INK, ORANGE, WIDTH, light_grid, new_figure, style
+from pinvgcn.report.figures.drawing import WIDTH, drawing, light_grid
+from pinvgcn.report.figures.palette import BLUE, INK, ORANGE
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,7 @@ class MethodRuns:
 
 def method_chart(methods: Sequence[MethodRuns], title: str) -> Figure:
     """A row a method: accuracy, macro F1, seconds, and memory where it is known of all."""
-    with style():
-        figure = new_figure(WIDTH, 1.15 + 0.34 * len(methods))
+    with drawing(WIDTH, 1.15 + 0.34 * len(methods)) as figure:
         known = all(method.megabytes is not None for method in methods)
         panels = figure.subplots(1, 3 + known, sharey=True, width_ratios=[3, 3, 2, 2][: 3 + known])
         own = [method.own for method in methods]

@@ -1,4 +1,4 @@
-"""What a trained network does to each eigenvalue of its graph."""
+"""What a network has learned: its filters at the eigenvalues of its graph, and how training went."""
 
 from __future__ import annotations
 
@@ -7,19 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from pinvgcn.report.figures.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    PURPLE,
-    VERMILLION,
-    WIDTH,
-    inline_svg,
-    light_grid,
-    new_figure,
-    style,
-)
+from pinvgcn.report.figures.drawing import WIDTH, drawing, inline_svg, light_grid
+from pinvgcn.report.figures.palette import BLUE, GREEN, INK, ORANGE, PURPLE, VERMILLION
 from pinvgcn.report.learned import LayerFilters
 
 PART_COLOURS = (PURPLE, BLUE, ORANGE, GREEN, VERMILLION)
@@ -27,8 +16,7 @@ PART_COLOURS = (PURPLE, BLUE, ORANGE, GREEN, VERMILLION)
 
 def filters(layers: Sequence[LayerFilters], name: str) -> str:
     """How much each part of the filters is used, and the filters of each layer."""
-    with style():
-        figure = new_figure(WIDTH, 2.9)
+    with drawing(WIDTH, 2.9) as figure:
         bars, *panels = figure.subplots(1, 1 + len(layers), width_ratios=[1.15] + [1.5] * len(layers))
         _parts(bars, layers)
         for number, (layer, panel) in enumerate(zip(layers, panels, strict=True), start=1):
@@ -37,11 +25,39 @@ def filters(layers: Sequence[LayerFilters], name: str) -> str:
         panels[0].set_ylabel("factor φ(λ)")
         handles, names = panels[-1].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower right", ncols=3)
-        return inline_svg(figure, f"filters-{name}", "Average weights of the filter parts; learned filters.")
+    return inline_svg(figure, f"filters-{name}", "Mean weights of the filter parts; learned filters.")
+
+
+def training(series: Sequence[tuple[str, np.ndarray, Sequence[float]]]) -> str:
+    """One curve a data set: (title, eigenvalues, loss of each epoch)."""
+    with drawing(WIDTH, 2.9) as figure:
+        spectrum, loss = figure.subplots(1, 2)
+        for (title, values, curve), colour in zip(series, (BLUE, VERMILLION, GREEN, ORANGE), strict=False):
+            look = {"color": colour, "label": title}
+            spectrum.plot(range(1, len(values) + 1), values, "o-", markersize=2.5, linewidth=0.8, **look)
+            loss.plot(range(1, len(curve) + 1), curve, linewidth=1.0, **look)
+        highest = max(1.0, *(float(np.max(values)) for _, values, _ in series))
+        spectrum.set(
+            title="Non-zero eigenvalues, smallest first",
+            xlabel="number of the eigenvalue",
+            ylabel="eigenvalue λ",
+            ylim=(0, 1.05 * highest),
+        )
+        loss.set(
+            title="Training loss on the labelled rows",
+            xlabel="training epoch",
+            ylabel="cross entropy (log scale)",
+            yscale="log",
+        )
+        spectrum.legend(loc="lower right")
+        loss.legend(loc="upper right")
+        light_grid(spectrum)
+        light_grid(loss)
+    return inline_svg(figure, "training", "Eigenvalues of the graphs, and the loss over the epochs.")
 
 
 def _parts(axes: Axes, layers: Sequence[LayerFilters]) -> None:
-    """The average absolute weight of each part in each layer, as bars."""
+    """The mean absolute weight of each part in each layer, as bars."""
     parts = layers[0].parts
     height = 0.8 / len(layers)
     for number, layer in enumerate(layers):
@@ -54,8 +70,7 @@ def _parts(axes: Axes, layers: Sequence[LayerFilters]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.set_xlim(0, 1.75 * max(layer.mean_weight.max() for layer in layers))
-    axes.set_xlabel("average absolute weight")
-    axes.set_title("Use of each part")
+    axes.set(title="Use of each part", xlabel="mean absolute weight")
 
 
 def _responses(axes: Axes, layer: LayerFilters) -> None:
@@ -77,19 +92,15 @@ def _responses(axes: Axes, layer: LayerFilters) -> None:
 
 
 def _band(axes: Axes, layer: LayerFilters, columns: slice, x: np.ndarray, *, labelled: bool = False) -> None:
-    """Quantiles of all filters as bands, the strongest ones as lines."""
-
-    def label(text: str) -> str | None:
-        return text if labelled else None
+    """Quantiles of all filters as bands, the strongest ones as lines; ``labelled`` for the legend."""
 
     def wide(values: np.ndarray) -> np.ndarray:
         return np.broadcast_to(values[..., columns], (*values.shape[:-1], len(x)))
 
     low, lower, _, upper, high = wide(layer.quantiles)
-    axes.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label=label("90 % of the filters"))
-    axes.fill_between(
-        x, lower, upper, color=BLUE, alpha=0.45, linewidth=0, label=label("50 % of the filters")
-    )
+    for bottom, top, share, alpha in ((low, high, 90, 0.2), (lower, upper, 50, 0.45)):
+        label = f"{share} % of the filters" if labelled else None
+        axes.fill_between(x, bottom, top, color=BLUE, alpha=alpha, linewidth=0, label=label)
     for number, response in enumerate(wide(layer.strongest)):
-        text = label(f"the {len(layer.strongest)} strongest") if number == 0 else None
-        axes.plot(x, response, color=VERMILLION, linewidth=0.9, label=text)
+        label = f"the {len(layer.strongest)} strongest" if labelled and number == 0 else None
+        axes.plot(x, response, color=VERMILLION, linewidth=0.9, label=label)
