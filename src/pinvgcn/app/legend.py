@@ -9,6 +9,7 @@ from matplotlib import colormaps
 from pinvgcn.app.colours import SCALE, ColourScale, counts
 from pinvgcn.app.session import View
 from pinvgcn.app.shown import Shown
+from pinvgcn.report.page import render
 
 KEYS = (
     ("click", "use the tool: label a point, a ball, a region, or set a corner"),
@@ -75,30 +76,16 @@ def reviewed(view: View, place: int | None) -> str:
 def listed(view: View) -> str:
     """HTML: all places to review."""
     names = {category.number: category.name for category in view.classes}
-    rows = "".join(
-        f"<tr><td>{at + 1}</td><td>{escape(names.get(place.number, '?'))}</td>"
-        f"<td align=right>{len(place.points):,}</td><td align=right>{place.sureness:.0%}</td></tr>"
-        for at, place in enumerate(view.places)
-    )
-    head = "<tr><th></th><th align=left>class</th><th align=right>points</th><th align=right>sure</th></tr>"
-    return (
-        f'<div style="max-height:9em;overflow:auto;font-size:0.8em;padding:0 0.8em">'
-        f'<table style="width:100%">{head}{rows}</table></div>'
-    )
+    return render("doubtful_places.html", places=view.places, names=names)
 
 
 def legend(scale: ColourScale | None) -> str:
     """HTML: what a scale of colours stands for; the buttons of the classes are the legend of theirs."""
     if scale is None:
         return ""
-    stops = ",".join(_hex(colormaps[SCALE](at / 8)[:3]) for at in range(9))
+    stops = [_hex(colormaps[SCALE](at / 8)[:3]) for at in range(9)]
     unit = f" {scale.unit}" if scale.unit else ""
-    return (
-        f'<div style="padding:0 0.8em;font-size:0.8em">'
-        f'<div style="height:0.8em;background:linear-gradient(to right,{stops})"></div>'
-        f'<div style="display:flex;justify-content:space-between"><span>{scale.low:.4g}{unit}</span>'
-        f"<span>{scale.high:.4g}{unit}</span></div></div>"
-    )
+    return render("colour_scale.html", stops=stops, low=scale.low, high=scale.high, unit=unit)
 
 
 def per_class(view: View) -> dict[int, str]:

@@ -18,8 +18,8 @@ from pinvgcn.wording import counted, decimal, verb, words
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of a template, which sees ``values`` and the versions of this environment."""
-    return _templates().get_template(template).render(environment=environment(), **values)
+    """The text of a template that sees ``values``."""
+    return _templates().get_template(template).render(values)
 
 
 def percent(share: float) -> str:
@@ -57,5 +57,5 @@ def _templates() -> Environment:
         "words": words,
         "markdown": as_markdown,
     }
-    found.globals |= {"counted": counted, "verb": verb, "zip": zip}
+    found.globals |= {"counted": counted, "environment": environment, "verb": verb, "zip": zip}
     return found

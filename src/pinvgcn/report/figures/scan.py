@@ -101,15 +101,16 @@ def confidence(points: np.ndarray, proba: np.ndarray, truth: np.ndarray, labels:
     asked = labels == UNLABELLED
     camera = camera_for(points)
 
-    def colour(confidence: Any) -> Any:
-        return SEQUENTIAL(np.clip((confidence - LOWEST) / (1 - LOWEST), 0, 1))[..., :3]
+    def colours(confidence: np.ndarray) -> np.ndarray:
+        return SEQUENTIAL(np.clip((confidence - LOWEST) / (1 - LOWEST), 0, 1))[:, :3]
 
     with drawing(WIDTH, 0.62 * WIDTH * camera.aspect + 0.9) as figure:
         scene, curve = figure.subplots(1, 2, width_ratios=[1.75, 1])
-        _panel(scene, camera, points, colour(sure), "How sure the model is of each point", width=1300)
+        _panel(scene, camera, points, colours(sure), "How sure the model is of each point", width=1300)
         _metres(scene, camera, points)
+        shown = np.array([0.4, 0.6, 0.8, 1.0])
         scene.legend(
-            handles=[_dot(colour(np.array(p)), f"{p:.0%}") for p in (0.4, 0.6, 0.8, 1.0)],
+            handles=[_dot(colour, f"{p:.0%}") for colour, p in zip(colours(shown), shown, strict=True)],
             title="probability of its answer",
             title_fontsize=8.5,
             loc="upper center",
