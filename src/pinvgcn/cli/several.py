@@ -7,7 +7,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pinvgcn.cli.launch import job, launched
+from pinvgcn.cli.launch import job
+from pinvgcn.distributed.ring import launched
 
 if TYPE_CHECKING:
     from pinvgcn.distributed.group import Group
