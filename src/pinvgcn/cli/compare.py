@@ -70,10 +70,10 @@ def compare(
     Of a file, rows without a class are there to learn from; of each class
     --per-class labels are shown to the methods and the others are scored.
     """
+    from pinvgcn.cli.comparison_tables import measured_table
     from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
-    from pinvgcn.cli.tables import contest_table
     from pinvgcn.experiments.files import check_absent, prepare_folder
 
     with loading():
@@ -108,20 +108,20 @@ def compare(
         return
     prepare_folder(folder)
     with shown(quiet=quiet, steps=job.count(request, task)) as announce:
-        contest = job.run(request, task, progress=announce)
-    numbers = job.write_contest(contest, folder)
+        compared = job.run(request, task, progress=announce)
+    numbers = job.write_comparison(compared, folder)
     console = stdout()
     if json_only:
         print(json.dumps(numbers, indent=1, allow_nan=False))
     elif not quiet:
         console.print()
-        console.print(contest_table(contest.comparison))
-        for line in job.margin_lines(contest.comparison):
+        console.print(measured_table(compared.comparison))
+        for line in job.margin_lines(compared.comparison):
             console.print(line, markup=False, soft_wrap=True)
         console.print(f"Report: {folder / 'report.html'}", markup=False, soft_wrap=True)
     if quiet:
         return
-    comparison = contest.comparison
+    comparison = compared.comparison
     titles = {method.name: method.title for method in comparison.methods}
     for name, reason in comparison.failures.items():
         err().print(f"note: without {titles[name]}: {reason}", markup=False, soft_wrap=True)

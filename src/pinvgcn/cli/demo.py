@@ -26,10 +26,10 @@ def demo(
     The table is UCI Mushroom with 10 labels per class; the scan is generated, with 20 labels per
     class. Prints how each method did and writes a report with pictures that opens in any browser.
     """
+    from pinvgcn.cli.comparison_tables import comparison_table
     from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
-    from pinvgcn.cli.tables import comparison_table
     from pinvgcn.experiments.files import prepare_folder
 
     folder = prepare_folder(out)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contestants import Contestant
+from behaviours import Behaves
 from matplotlib.image import imread
 
-from pinvgcn.experiments.compare.report import Contest, margin_lines, write_contest
+from pinvgcn.experiments.compare.report import ComparedMethods, margin_lines, write_comparison
 from pinvgcn.experiments.comparison import Comparison, compare
 from pinvgcn.experiments.task import Task
 
@@ -22,17 +22,17 @@ def comparison() -> Comparison:
     """Ours is wrong in a tenth of the rows, Well never, Rough in three tenths; Absent has failed."""
     y = np.repeat([0, 1, 2], 100)
     task = Task("t", "My <data>", "points", np.zeros((300, 3)), y, ("a", "b & c", "d"), 5, surroundings=True)
-    methods = [Contestant("pinvgcn", 0.1), Contestant("well"), Contestant("rough", 0.3)]
+    methods = [Behaves("pinvgcn", wrong=0.1), Behaves("well"), Behaves("rough", wrong=0.3)]
     found = compare(task, methods, splits=3)
     scores = tuple(replace(score, memory=150_000_000 + score.seed) for score in found.scores)
     failures = {"absent": "out of memory: too much"}
-    return replace(found, scores=scores, methods=(*found.methods, Contestant("absent")), failures=failures)
+    return replace(found, scores=scores, methods=(*found.methods, Behaves("absent")), failures=failures)
 
 
 @pytest.fixture(scope="module")
 def folder(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("contest")
-    write_contest(Contest(comparison, "pinvgcn compare mine.las", 12.0), folder)
+    folder = tmp_path_factory.mktemp("compared")
+    write_comparison(ComparedMethods(comparison, "pinvgcn compare mine.las", 12.0), folder)
     return folder
 
 
@@ -56,7 +56,7 @@ def test_nothing_is_said_of_ours_where_it_did_not_take_part(comparison: Comparis
         failures={},
     )
     assert margin_lines(others) == []
-    numbers = write_contest(Contest(others, "c", 1.0), tmp_path)
+    numbers = write_comparison(ComparedMethods(others, "c", 1.0), tmp_path)
     assert numbers["margins"] == {"accuracy": None, "macro_f1": None}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contestants import HELD, Contestant
+from behaviours import HELD, Behaves
 
 from pinvgcn.datasets import load_dataset
 from pinvgcn.errors import TrainingError
@@ -31,7 +31,7 @@ def task() -> Task:
 def session(task: Task) -> tuple[Comparison, list[str]]:
     """One comparison in which nearly everything goes wrong."""
     lines: list[str] = []
-    methods = [*(Contestant(name) for name in NAMES), BASELINES["extra_trees"]]
+    methods = [*(Behaves(name) for name in NAMES), BASELINES["extra_trees"]]
     result = compare_isolated(task, methods, seeds=(0, 1), progress=lines.append)
     return result, lines
 
@@ -48,7 +48,7 @@ def test_scores_are_those_of_one_process(task: Task, session: tuple[Comparison, 
 def test_who_fails_has_a_reason_and_no_scores(session: tuple[Comparison, list[str]]) -> None:
     result, lines = session
     assert set(result.failures) == {"fails", "leaves"}
-    assert result.failures["fails"].startswith("error: ZeroDivisionError: seed one (contestants.py, line ")
+    assert result.failures["fails"].startswith("error: ZeroDivisionError: seed one (behaviours.py, line ")
     assert result.failures["leaves"] == "killed: the process ended with exit code 3"
     assert {line.method for line in result.summaries()} == {"well", "warns", "hoards", "extra_trees"}
     assert not set(result.failures) & set(result.answers)
@@ -56,8 +56,8 @@ def test_who_fails_has_a_reason_and_no_scores(session: tuple[Comparison, list[st
 
 
 def test_who_takes_too_long_is_ended(task: Task) -> None:
-    result = compare_isolated(task, [Contestant("sleeps"), Contestant("well")], seeds=(0, 1), budget=3.0)
-    assert result.failures == {"sleeps": "ended after 3 s with 1 of 2 choices of labels done"}
+    result = compare_isolated(task, [Behaves("sleepy"), Behaves("well")], seeds=(0, 1), budget=3.0)
+    assert result.failures == {"sleepy": "ended after 3 s with 1 of 2 choices of labels done"}
     assert [score.method for score in result.scores] == ["well", "well"]
 
 
@@ -90,6 +90,6 @@ def test_a_peak_counts_from_when_it_is_made() -> None:
 
 
 def test_a_comparison_without_a_single_score_is_an_error(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "method_of", lambda name: Contestant("leaves"))
+    monkeypatch.setattr(job, "method_of", lambda name: Behaves("leaves"))
     with pytest.raises(TrainingError, match=r"No method came through. Leaves: killed: the process ended"):
         job.run(job.CompareRequest("mushroom", seeds=(0,), methods=("pinvgcn",)), task)

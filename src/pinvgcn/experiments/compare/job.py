@@ -11,7 +11,7 @@ from typing import Any
 from pinvgcn.checks import check_choice, check_positive
 from pinvgcn.errors import LabelError, ParameterError, TrainingError
 from pinvgcn.experiments.compare.isolated import BUDGET, compare_isolated
-from pinvgcn.experiments.compare.report import FILES, OURS, Contest, margin_lines, write_contest
+from pinvgcn.experiments.compare.report import FILES, OURS, ComparedMethods, margin_lines, write_comparison
 from pinvgcn.experiments.compare.tasks import load_task
 from pinvgcn.experiments.methods import BASELINES, OF_TABLES, RIVALS
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
@@ -27,7 +27,7 @@ __all__ = [
     "plan_of",
     "run",
     "task_for",
-    "write_contest",
+    "write_comparison",
 ]
 
 ALL = (OURS, *RIVALS, *OF_TABLES)
@@ -144,7 +144,7 @@ def plan_of(request: CompareRequest, task: Task, folder: Path) -> dict[str, Any]
     }
 
 
-def run(request: CompareRequest, task: Task, *, progress: Sink = lambda line: None) -> Contest:
+def run(request: CompareRequest, task: Task, *, progress: Sink = lambda line: None) -> ComparedMethods:
     """Let every method answer."""
     start = time.perf_counter()
     methods = methods_for(request, task)
@@ -154,4 +154,4 @@ def run(request: CompareRequest, task: Task, *, progress: Sink = lambda line: No
     if not comparison.scores:
         reasons = "; ".join(f"{m.title}: {comparison.failures[m.name]}" for m in methods)
         raise TrainingError(f"No method came through. {reasons}.")
-    return Contest(comparison, request.command, time.perf_counter() - start)
+    return ComparedMethods(comparison, request.command, time.perf_counter() - start)

@@ -23,7 +23,7 @@ MEASURES = {"accuracy": "Accuracy", "macro_f1": "Macro F1"}
 
 
 @dataclass(frozen=True)
-class Contest:
+class ComparedMethods:
     """A comparison, and how it came about."""
 
     comparison: Comparison
@@ -31,15 +31,15 @@ class Contest:
     seconds: float
 
 
-def results(contest: Contest) -> dict[str, Any]:
+def results(compared: ComparedMethods) -> dict[str, Any]:
     """Every number, as plain data."""
     return {
         "format": 1,
-        "command": contest.command,
-        "seconds": contest.seconds,
+        "command": compared.command,
+        "seconds": compared.seconds,
         "environment": environment(),
-        "comparison": contest.comparison.as_dict(),
-        "margins": {measure: _margin_numbers(contest.comparison, measure) for measure in MEASURES},
+        "comparison": compared.comparison.as_dict(),
+        "margins": {measure: _margin_numbers(compared.comparison, measure) for measure in MEASURES},
     }
 
 
@@ -64,19 +64,19 @@ def margin_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def write_contest(contest: Contest, folder: Path) -> dict[str, Any]:
+def write_comparison(compared: ComparedMethods, folder: Path) -> dict[str, Any]:
     """Write all files into the folder; returns the content of ``results.json``."""
-    numbers = results(contest)
+    numbers = results(compared)
     write_text(folder / "results.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
     with atomic_file(folder / "comparison.png") as picture:
-        write_png(chart(contest.comparison), picture)
-    write_text(folder / "report.html", contest_page(contest))
+        write_png(chart(compared.comparison), picture)
+    write_text(folder / "report.html", comparison_page(compared))
     return numbers
 
 
-def contest_page(contest: Contest) -> str:
+def comparison_page(compared: ComparedMethods) -> str:
     """The whole page."""
-    comparison = contest.comparison
+    comparison = compared.comparison
     alternative = "Accuracy, macro F1, time and memory of each method."
     drawn = {"chart": inline_svg(chart(comparison), "chart", alternative), "confusion": ""}
     if comparison.of(OURS):
@@ -88,8 +88,8 @@ def contest_page(contest: Contest) -> str:
         comparison=comparison,
         margins=margin_lines(comparison),
         titles={method.name: method.title for method in comparison.methods},
-        command=contest.command,
-        seconds=contest.seconds,
+        command=compared.command,
+        seconds=compared.seconds,
         figures=drawn,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import cg, splu
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import TrainingError
@@ -214,7 +214,7 @@ class Factorised(Solver):
 
 
 class Iterated(Solver):
-    """By conjugate gradients, preconditioned by D, for all columns at a time.
+    """By conjugate gradients, preconditioned by D.
 
     For graphs without geometry, whose factors would fill up, but whose nodes are few steps apart.
     """
@@ -224,28 +224,14 @@ class Iterated(Solver):
         self.tolerance = tolerance
 
     def some_solution(self, F: np.ndarray) -> np.ndarray:
-        d = self.d[:, None]
-        inverse = np.divide(1, d, out=np.zeros_like(d), where=d > 0)
+        L = sp.csr_array(sp.diags_array(self.d) - self.W)
+        inverse = sp.diags_array(np.divide(1, self.d, out=np.zeros_like(self.d), where=self.d > 0))
         u = np.zeros_like(F)
-        residual = F.copy()
-        z = inverse * residual
-        direction = z.copy()
-        product = np.einsum("ij,ij->j", residual, z)
-        goal = self.tolerance**2 * product
-        for _ in range(POISSON_ROUNDS):
-            going = product > goal
-            if not going.any():
-                return u
-            image = d * direction - self.W @ direction
-            curvature = np.einsum("ij,ij->j", direction, image)
-            step = np.divide(product, curvature, out=np.zeros_like(product), where=going & (curvature > 0))
-            u += step * direction
-            residual -= step * image
-            z = inverse * residual
-            before, product = product, np.einsum("ij,ij->j", residual, z)
-            turn = np.divide(product, before, out=np.zeros_like(product), where=before > 0)
-            direction = z + turn * direction
-        raise TrainingError(
-            f"The equation of Poisson learning was not solved to {self.tolerance:g} in {POISSON_ROUNDS} "
-            "rounds. The graph has pieces that hardly touch; use more neighbours."
-        )
+        for j, column in enumerate(F.T):
+            u[:, j], rounds = cg(L, column, rtol=self.tolerance, maxiter=POISSON_ROUNDS, M=inverse)
+            if rounds:
+                raise TrainingError(
+                    f"The equation of Poisson learning was not solved to {self.tolerance:g} in "
+                    f"{POISSON_ROUNDS} rounds. The graph has pieces that hardly touch; use more neighbours."
+                )
+        return u

@@ -124,47 +124,46 @@ def _figure(results: Results, name: str, where: str, shown: list[tuple[str, Sett
 
 
 def _errors(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
-    curves = []
-    for data, setting in shown:
-        look = LOOKS[data, setting]
-        if setting == "paper":
-            curves.append(Curve(look, paper()["figure_rank"]["misclassification"][_name(data)]))
-        found = [(rank, results.summary(entry(data, rank, setting))) for rank in ranks(data)]
-        there = [(rank, summary) for rank, summary in found if summary is not None]
-        points = [(float(rank), 100 - summary.accuracy) for rank, summary in there]
-        errors = [summary.standard_error for _, summary in there]
-        curves.append(Curve(look, points, errors, _marked(results, data, setting, there)))
-    return Panel(
-        "Error", Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=_ticks(shown)), curves
-    )
+    found = {key: _summaries(results, *key) for key in shown}
+    scale = Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=_ticks(shown))
+    return Panel("Error", scale, _curves(results, found, "misclassification"))
 
 
 def _times(results: Results, shown: list[tuple[str, Setting]]) -> Panel:
     """By the processor where that is known of any point: beside it, the clock would say nothing."""
-    found = {
-        key: [(rank, results.summary(entry(key[0], rank, key[1]))) for rank in ranks(key[0])] for key in shown
-    }
-    timed = any(one is not None and one.timed for points in found.values() for _, one in points)
+    found = {key: _summaries(results, *key) for key in shown}
+    if any(one.timed for points in found.values() for one in points.values()):
+        found = {key: {r: one for r, one in points.items() if one.timed} for key, points in found.items()}
+    scale = Scale("Rank r", "Time (s)", x_ticks=_ticks(shown), y_from=0)
+    return Panel("Time", scale, _curves(results, found, "seconds"))
+
+
+def _summaries(results: Results, data: str, setting: Setting) -> dict[int, RunSummary]:
+    """By rank, where there are runs."""
+    found = {rank: results.summary(entry(data, rank, setting)) for rank in ranks(data)}
+    return {rank: summary for rank, summary in found.items() if summary is not None}
+
+
+def _curves(
+    results: Results, found: dict[tuple[str, Setting], dict[int, RunSummary]], measure: str
+) -> list[Curve]:
+    """The paper's, and ours; crosses mark fewer eigenvectors than the rank."""
     curves = []
     for (data, setting), summaries in found.items():
-        look = LOOKS[data, setting]
+        look, rate = LOOKS[data, setting], measure == "misclassification"
         if setting == "paper":
-            curves.append(Curve(look, paper()["figure_rank"]["seconds"][_name(data)]))
-        there = [(rank, one) for rank, one in summaries if one is not None and (one.timed or not timed)]
-        points = [(float(rank), one.seconds) for rank, one in there]
-        marked = _marked(results, data, setting, there)
-        curves.append(Curve(look, points, [None] * len(points), marked))
-    return Panel("Time", Scale("Rank r", "Time (s)", x_ticks=_ticks(shown), y_from=0), curves)
+            curves.append(Curve(look, paper()["figure_rank"][measure][_name(data)]))
+        points = [(float(r), 100 - one.accuracy if rate else one.seconds) for r, one in summaries.items()]
+        errors = [one.standard_error if rate else None for one in summaries.values()]
+        marked = [results.short_of(entry(data, rank, setting), rank) for rank in summaries]
+        curves.append(Curve(look, points, errors, marked))
+    return curves
 
 
 def _ticks(shown: list[tuple[str, Setting]]) -> list[int]:
     """No further than the ranks go, but for the last step."""
     last = max(rank for data, _ in shown for rank in ranks(data))
     return [tick for tick in TICKS if tick < last + STEP]
-
-
-def _marked(results: Results, data: str, setting: Setting, there: list[tuple[int, RunSummary]]) -> list[bool]:
-    return [results.short_of(entry(data, rank, setting), rank) for rank, _ in there]
 
 
 RANK = Experiment("rank", "Rank dependency", entries, blocks, reported=reported)

@@ -1,4 +1,4 @@
-"""Methods that do what can go wrong, in a module of their own: the process that works imports it too."""
+"""Methods that do what can go wrong, in a module of their own: the worker process imports it too."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ import numpy as np
 from pinvgcn.errors import MissingDependencyError
 from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 
+HELD = 200_000_000  # bytes
+
 
 @dataclass(frozen=True)
 class Behaves:
-    """Knows every class, and then behaves in its own way."""
+    """Knows every class, but for a share of errors, and then behaves in its own way."""
 
     name: str
     pause: float = 0.0
+    wrong: float = 0.0  # share of errors
 
     @property
     def title(self) -> str:
@@ -36,7 +39,7 @@ class Behaves:
 
     def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
         if self.name == "fails" and seed == 1:
-            raise ZeroDivisionError("seed one")
+            raise ZeroDivisionError("seed\n one")
         if self.name == "greedy":
             raise MemoryError("too much")
         if self.name == "allocator":
@@ -56,8 +59,9 @@ class Behaves:
             while time.process_time() < end:
                 pass
         time.sleep(self.pause)
-        codes = task.y.copy()
-        if self.name == "half":  # a share of the answers that depends on the seed alone
-            wrong = np.random.default_rng(seed).random(len(codes)) < 0.5
-            codes[wrong] = 1 - codes[wrong]
+        if self.name == "hoards":
+            np.ones(HELD // 8)
+        # errors depend on the seed alone
+        errors = np.random.default_rng(seed).random(task.rows) < (0.5 if self.name == "half" else self.wrong)
+        codes = np.where(errors, (task.y + 1) % len(task.class_names), task.y)
         return Answer(codes, {"fit": 0.5 + seed}, facts={"seed": seed})
