@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pinvgcn.checks import check_columns
 from pinvgcn.errors import ModelFileError
-from pinvgcn.io.plain_values import plain
-from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.io.tensors import load_tensors, plain, save_tensors
 from pinvgcn.spectra import Spectrum
 
 

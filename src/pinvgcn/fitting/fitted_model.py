@@ -42,7 +42,7 @@ from pinvgcn.fitting.pool import (
 )
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs.distinct import distinct_rows
-from pinvgcn.io.plain_values import plain
+from pinvgcn.io.tensors import plain
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import Spectrum
 

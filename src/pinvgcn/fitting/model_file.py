@@ -9,7 +9,7 @@ import numpy as np
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ParameterError
 from pinvgcn.fitting.fitted_model import FittedModel
-from pinvgcn.io.plain_values import plain
+from pinvgcn.io.tensors import plain
 
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
 BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these

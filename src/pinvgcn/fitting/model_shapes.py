@@ -13,7 +13,7 @@ from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import KNOTS
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.nodes import TableNodes, nodes_from_state
-from pinvgcn.io.shapes import Shapes
+from pinvgcn.io.tensors import Shapes
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
 # n rows of training, k basis values of each, m classes, j members, N inputs of the network, d coordinates,

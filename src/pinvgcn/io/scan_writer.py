@@ -13,7 +13,6 @@ disk keeps what was there before, and no half file.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ import numpy.typing as npt
 
 from pinvgcn.checks import check_choice
 from pinvgcn.errors import DataError, ScanFileError
-from pinvgcn.io.atomic import atomic_file
+from pinvgcn.io.atomic import atomic_file, check_output
 from pinvgcn.io.failures import reading, reason, writing
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 
@@ -45,7 +44,7 @@ def open_writer(
 ) -> ScanWriter:
     """The writer for a target. What can be known to fail fails here, before any work is done."""
     format = format_of(source, out) if format is None else check_choice("format", format, FORMATS)
-    check_target(out)
+    check_output(out, force=True)
     wanted = {str(name): np.dtype(dtype) for name, dtype in columns.items()}
     for name, dtype in wanted.items():
         if name.lower() in ("x", "y", "z"):
@@ -83,19 +82,6 @@ def format_of(source: ScanSource, out: Path) -> str:
 
 def _ending(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-def check_target(out: Path) -> None:
-    """That a file of this name can be written: its folder exists and takes new files."""
-    folder = out.parent
-    if out.is_dir():
-        raise ScanFileError(f"The output must be a file. Got {out}, which is a folder; add a file name.")
-    if not folder.is_dir():
-        raise ScanFileError(f"{out} cannot be written: there is no folder {folder}. Create it first.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ScanFileError(f"{out} cannot be written: the folder {folder} cannot be written to.")
-    if out.exists() and not os.access(out, os.W_OK):
-        raise ScanFileError(f"{out} cannot be written: the file that is there is read-only.")
 
 
 class ScanWriter(ABC):

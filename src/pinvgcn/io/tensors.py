@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from pinvgcn.errors import ModelFileError
+from pinvgcn.errors import ModelFileError, ParameterError
 from pinvgcn.io.atomic import atomic_file
 
 FORMAT = 1  # raised when the layout changes after a release; docs/file_format.md describes it
@@ -102,3 +102,41 @@ def load_tensors(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
         whole.real, whole.imag = pair  # a sum would lose the sign of zeros
         arrays[name.removeprefix(_COMPLEX)] = whole
     return description, arrays
+
+
+class Shapes:
+    """Sizes by name. ``Shapes(n=5)("basis", array, "n k")`` wants (5, k), and fixes k for all that follow."""
+
+    def __init__(self, **known: int) -> None:
+        self.known = known
+
+    def __call__(self, name: str, array: np.ndarray, letters: str) -> np.ndarray:
+        """The array, if its shape is that of the letters, which are names or numbers."""
+        wanted = [int(word) if word.isdecimal() else self.known.get(word, word) for word in letters.split()]
+        fits = array.ndim == len(wanted) and all(
+            isinstance(size, str) or size == there for size, there in zip(wanted, array.shape, strict=True)
+        )
+        if not fits:
+            shown = ", ".join(str(size) for size in wanted)
+            raise ModelFileError(
+                f"its array {name!r} must have the shape ({shown}{',' if len(wanted) == 1 else ''}). "
+                f"Got {array.shape} instead; save the model again."
+            )
+        for word, size in zip(letters.split(), array.shape, strict=True):
+            if not word.isdecimal() and self.known.setdefault(word, size) != size:  # n × n, both new
+                raise ModelFileError(
+                    f"its array {name!r} must be as wide as it is high. Got {array.shape} instead; save the "
+                    "model again."
+                )
+        return array
+
+
+def plain(name: str, value: Any) -> Any:
+    """A parameter in the types that JSON keeps; numpy's numbers and arrays become Python's."""
+    try:
+        return json.loads(json.dumps(value, default=lambda array: array.tolist()))
+    except (AttributeError, TypeError):
+        raise ParameterError(
+            f"A saved model keeps plain numbers and text only. Got {name}={value!r}; "
+            f"call set_params({name}=...) with such a value before save."
+        ) from None

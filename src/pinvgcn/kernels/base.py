@@ -10,7 +10,7 @@ import numpy as np
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ModelFileError
-from pinvgcn.io.shapes import Shapes
+from pinvgcn.io.tensors import Shapes
 
 Finish = Callable[[slice, np.ndarray], None]
 ROUNDING = 1e-14  # of one kernel value, with the digits that sums of many lose

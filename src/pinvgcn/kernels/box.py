@@ -8,7 +8,7 @@ import numpy as np
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ModelFileError
-from pinvgcn.io.shapes import Shapes
+from pinvgcn.io.tensors import Shapes
 
 
 @dataclass(frozen=True)

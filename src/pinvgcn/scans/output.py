@@ -12,7 +12,7 @@ import pandas as pd
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.fitting.prediction_sets import as_bits
 from pinvgcn.io import ScanSource, ScanWriter
-from pinvgcn.io.scan_writer import check_target as check_place
+from pinvgcn.io.atomic import check_output
 from pinvgcn.io.scan_writer import format_of
 from pinvgcn.jobs import Progress
 from pinvgcn.scans.everywhere import ALONE
@@ -25,13 +25,6 @@ PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
 NOTHING, PROTECTED = -1, -2  # codes of a point without a prediction, and of one that keeps its file's class
 ABSENT = -1  # a class that is missing, in a column of whole numbers
 WIDEST = {"ply": 4}  # bytes of a whole number
-
-
-def check_target(out: Path, force: bool) -> None:
-    """That a file can be written there; what is there is written over by ``force`` alone."""
-    check_place(out)
-    if out.exists() and not force:
-        raise ParameterError(f"{out} is there already. Choose another name, or add --force.")
 
 
 def default_field(source: ScanSource) -> str:
@@ -143,7 +136,7 @@ class Copy:
         sets: bool = False,
         kept: Protected | None = None,
     ) -> None:
-        check_target(out, force)
+        check_output(out, force=force)
         self.source, self.field, self.classes = source, field or default_field(source), classes
         self.kept = kept
         self.format = format_of(source, out)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from pinvgcn.checks import as_points
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.errors import DataError
-from pinvgcn.io.shapes import Shapes
+from pinvgcn.io.tensors import Shapes
 from pinvgcn.kernels import Kernel, TaylorKernel, kernel_from_state
 
 CHUNK = 131_072  # nodes evaluated at a time

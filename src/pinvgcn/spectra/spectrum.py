@@ -12,8 +12,7 @@ import numpy as np
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import GraphError, ModelFileError
-from pinvgcn.io.shapes import Shapes
-from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.io.tensors import Shapes, load_tensors, save_tensors
 from pinvgcn.spectra.extension import Extension, extension_from_state
 
 ZERO = 1e-12  # eigenvalues at or below this are null

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
-from pinvgcn.io.las.chunks import LARGEST_CHUNK, check_chunks
-from pinvgcn.io.las.layout import Layout, read_evlrs, read_layout
+from pinvgcn.io.las.layout import LARGEST_CHUNK, Layout, check_chunks, read_evlrs, read_layout
 from pinvgcn.io.las.units import system_and_unit
 from pinvgcn.io.scan import ScanChunk, ScanSource, as_field
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast

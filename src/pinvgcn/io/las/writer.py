@@ -16,7 +16,6 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
-from pinvgcn.io.las.chunks import LASZIP
 from pinvgcn.io.las.extra_bytes import Slot, column_type, slots_of, with_columns, with_descriptions
 from pinvgcn.io.las.layout import (
     AT_EVLR,
@@ -25,6 +24,7 @@ from pinvgcn.io.las.layout import (
     AT_OFFSET,
     AT_WAVES,
     COMPRESSED,
+    LASZIP,
     VLR_HEADER,
     Record,
     read_evlrs,
