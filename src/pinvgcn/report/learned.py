@@ -44,7 +44,7 @@ def learned_filters(model: PinvGCNClassifier, *, strongest: int = 6) -> list[Lay
         layers.append(
             LayerFilters(
                 parts=tuple(model.network_.filter_basis.names),
-                mean_weight=_sizes(flat),
+                mean_weight=np.abs(flat).mean(axis=1),
                 lam=lam,
                 quantiles=np.quantile(responses, QUANTILES, axis=0),
                 strongest=responses[order[:strongest]],
@@ -56,7 +56,7 @@ def learned_filters(model: PinvGCNClassifier, *, strongest: int = 6) -> list[Lay
 
 def mean_weights(model: PinvGCNClassifier) -> dict[str, float]:
     """μ_k = 1/L Σ_l mean |W⁽ˡ'ᵏ⁾|: how much a fitted ``PinvGCNClassifier`` uses each part of its filters."""
-    sizes = np.mean([_sizes(_weights(layer)) for layer in model.network_.layers], axis=0)
+    sizes = np.mean([np.abs(_weights(layer)).mean(axis=1) for layer in model.network_.layers], axis=0)
     return dict(zip(model.network_.filter_basis.names, sizes.tolist(), strict=True))
 
 
@@ -65,9 +65,3 @@ def _weights(layer: PinvConv) -> np.ndarray:
     weights = layer.weights.detach().cpu().double().numpy()  # (K, N_in, N_out)
     flat: np.ndarray = weights.reshape(len(weights), -1)
     return flat
-
-
-def _sizes(flat: np.ndarray) -> np.ndarray:
-    """The average of |W⁽ᵏ⁾| (K,)."""
-    sizes: np.ndarray = np.abs(flat).mean(axis=1)
-    return sizes

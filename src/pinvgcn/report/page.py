@@ -8,6 +8,7 @@ template prints is escaped; figures are inserted as they are.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -25,6 +26,11 @@ def render(template: str, **values: Any) -> str:
 def percent(share: float) -> str:
     """0.5 as "50.0 %"."""
     return f"{100 * share:.1f} %"
+
+
+def sentences(parts: Iterable[str | None]) -> str:
+    """Each part that there is as a sentence."""
+    return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 
 def memory_text(memory: int | None) -> str:
@@ -51,6 +57,7 @@ def _templates() -> Environment:
     )
     found.filters |= {
         "percent": percent,
+        "sentences": sentences,
         "thousands": "{:,}".format,
         "decimal": decimal,
         "memory": memory_text,

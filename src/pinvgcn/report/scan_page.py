@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io.asprs import class_name
 from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs import Progress, silent
@@ -15,7 +14,7 @@ from pinvgcn.report import figures
 from pinvgcn.report.held_out import OURS, HeldOut
 from pinvgcn.report.held_out_scans import FOLDS, held_out_of_scan
 from pinvgcn.report.learned import learned_filters
-from pinvgcn.report.page import percent, render
+from pinvgcn.report.page import render
 from pinvgcn.scans import Result
 from pinvgcn.scans.labels import name_of
 
@@ -54,36 +53,18 @@ def scan_page(result: Result, heldout: HeldOut | None) -> str:
     assert result.sample is not None
     started = time.perf_counter()
     prior = result.counts / max(int(result.counts.sum()), 1)
-    recall = np.full(len(prior), np.nan) if heldout is None else heldout.ours.recall
-    classes = [
-        {
-            "name": name_of(value, asprs=result.asprs),
-            "labels": labels,
-            "points": points,
-            "share": share,
-            "recall": found,
-        }
-        for value, labels, points, share, found in zip(
-            result.classes, result.given, result.counts, prior, recall, strict=True
-        )
-    ]
-    doubts = result.doubts if result.doubts is not None and result.doubts.map is not None else None
+    names = [name_of(value, asprs=result.asprs) for value in result.classes]
+    recall = np.full(len(names), np.nan) if heldout is None else heldout.ours.recall
+    drawn = _figures(result, heldout)
     return render(
         "segment.html",
         result=result,
         heldout=heldout,
         prior=prior,
-        classes=classes,
-        class_notes=[
-            *([] if result.protected is None else [f"Protected, not in the table: {result.protected_line}"]),
-            *([] if result.sets is None else [result.sets.line()]),
-            *result.notes(),
-        ],
-        expected=None if result.estimate is None else expected(result.estimate),
+        classes=list(zip(names, result.given, result.counts, prior, recall, strict=True)),
         shown=len(result.sample.points),
-        doubts=doubts,
-        places=[] if doubts is None else doubts.questions[:SHOWN],
-        figures=_figures(result, heldout),
+        places=[] if result.doubts is None else result.doubts.questions[:SHOWN],
+        figures=drawn,
         stages={**result.seconds, "report": time.perf_counter() - started},
     )
 
@@ -100,18 +81,6 @@ def _figures(result: Result, heldout: HeldOut | None) -> dict[str, str]:
     if doubts is not None and doubts.map is not None:
         found["plan"] = figures.plan(doubts.map, [(one.x, one.y) for one in doubts.questions[:SHOWN]])
     if heldout is not None:
-        found["confusion"] = figures.confusion(heldout.ours.confusion, names, "scan")
+        broken = tuple(name.replace(" ", "\n") for name in names)
+        found["confusion"] = figures.confusion(heldout.ours.confusion, broken, "scan")
     return found
-
-
-def expected(estimate: AccuracyEstimate) -> tuple[str, str]:
-    """The headline: the accuracy that is expected, or that there is no estimate; and the words below it."""
-    parts = [estimate.basis, estimate.advice]
-    if estimate.accuracy is None:
-        number, parts = "no estimate", [estimate.reason, estimate.advice]
-    else:
-        number = percent(estimate.accuracy)
-        if estimate.low is not None and estimate.high is not None:
-            share = f"{100 * estimate.coverage:g} % interval"
-            parts.insert(0, f"{share} {100 * estimate.low:.1f} to {100 * estimate.high:.1f}")
-    return number, " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts if part)
