@@ -113,7 +113,7 @@ def test_the_file(result: Classified, tmp_path: Path):
 
 def test_the_page_shows_the_first_ten(result: Classified):
     found = row_questions(result)
-    page = table_page(result, None, questions=found, asked=Path("ask.csv"))
+    page = table_page(result, None, questions=found, question_file=Path("ask.csv"))
     assert "Where it is unsure" in page
     assert f"The first 10 of {len(found)} rows; all are in ask.csv." in page
     assert "Where it is unsure" not in table_page(result, None)

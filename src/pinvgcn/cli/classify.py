@@ -122,8 +122,8 @@ def classify(
     with loading():
         from pinvgcn.cli.table_results import print_done, print_plan, print_result
         from pinvgcn.jobs import fingerprint
-        from pinvgcn.report.held_out_tables import held_out_of_table, saved_estimate, steps
-        from pinvgcn.report.table_page import write_report
+        from pinvgcn.report.held_out_tables import held_out_of_table, steps
+        from pinvgcn.report.table_page import write_table_report
         from pinvgcn.tables import ClassifyRequest, TableFiles, classify_table, plan_table
         from pinvgcn.tables import save_model as save
         from pinvgcn.tables.classify import STEPS, check_request
@@ -168,14 +168,17 @@ def classify(
             progress("Writing")
             result.write(copies.left, force=force)
             if save_model is not None:
-                save(result, save_model, about=saved_estimate(heldout), force=force)
+                about = {} if heldout is None else {"held_out": heldout.ours.as_dict()}
+                save(result, save_model, about=about, force=force)
             found = row_questions(result) if questions is not None or report is not None else []
             if questions is not None:
                 write_questions(found, result, questions, force=force)
             result.seconds["all"] = time.perf_counter() - started
             if report is not None:
                 progress("Drawing the report")
-                write_report(result, heldout, report, out=out, questions=found, asked=questions, force=force)
+                write_table_report(
+                    result, heldout, report, out=out, questions=found, question_file=questions, force=force
+                )
                 result.seconds["all"] = time.perf_counter() - started
             group.wait()  # what is announced is there
         if first:

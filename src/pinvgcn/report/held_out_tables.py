@@ -166,8 +166,3 @@ def estimate_notes(result: Classified, found: HeldOut | None) -> list[str]:
         some = f"{found.labels:,} of the {found.of_labels:,} labels"
         notes.append(f"how well each method works was estimated with {some}")
     return notes
-
-
-def saved_estimate(found: HeldOut | None) -> dict[str, Any]:
-    """What a saved model keeps of the estimate."""
-    return {} if found is None else {"held_out": found.ours.as_dict()}

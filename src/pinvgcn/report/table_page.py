@@ -27,20 +27,20 @@ QUESTIONS = 10  # that are shown
 VALUES = 90  # characters of a row's cells there
 
 
-def write_report(
+def write_table_report(
     result: Classified,
     heldout: HeldOut | None,
     path: str | Path,
     *,
     out: Path | None = None,
     questions: Sequence[RowQuestion] = (),
-    asked: Path | None = None,
+    question_file: Path | None = None,
     force: bool = False,
 ) -> None:
-    """Write the page, whole or not at all; ``asked`` is the file that has all ``questions``."""
+    """Write the page, whole or not at all; ``question_file`` has all ``questions``."""
     path = check_output(path, force=force)
     started = time.perf_counter()
-    write_text(path, table_page(result, heldout, out=out, questions=questions, asked=asked))
+    write_text(path, table_page(result, heldout, out=out, questions=questions, question_file=question_file))
     result.seconds["report"] = time.perf_counter() - started
 
 
@@ -50,7 +50,7 @@ def table_page(
     *,
     out: Path | None = None,
     questions: Sequence[RowQuestion] = (),
-    asked: Path | None = None,
+    question_file: Path | None = None,
 ) -> str:
     """The whole page."""
     started = time.perf_counter()
@@ -73,7 +73,7 @@ def table_page(
         in_matrix=IN_MATRIX,
         questions=[(one, _values(one, used)) for one in questions[:QUESTIONS]],
         count_questions=len(questions),
-        question_file=asked,
+        question_file=question_file,
         several_files=len({one.file for one in questions}) > 1,
         expected_wrong=expected_wrong,
         figures=drawn,

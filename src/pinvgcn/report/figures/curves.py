@@ -16,6 +16,10 @@ from pinvgcn.report.figures.drawing import WIDTH, drawing, light_grid
 from pinvgcn.report.figures.palette import GREY, INK
 
 CROSS = "x"
+LEVEL: dict[str, Any] = {"color": INK, "linewidth": 0.9, "linestyle": (0, (1, 2))}
+PAPER: dict[str, Any] = {
+    "linestyle": "--", "linewidth": 1.0, "markersize": 3.5, "markerfacecolor": "none", "markeredgewidth": 0.8,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> F
             for curve in panel.curves:
                 _curve(ax, curve, panel.scale)
             for level in panel.levels:
-                ax.axhline(level.value, color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
+                ax.axhline(level.value, **LEVEL)
             ax.set_title(panel.title)
             ax.set_xlabel(panel.scale.x)
             if panel.scale.y != before:  # what the panel to the left says already is not said again
@@ -115,20 +119,15 @@ def _curve(ax: Axes, curve: Curve, scale: Scale) -> None:
     if scale.log_y:
         y = np.where(y > 0, y, np.nan)
     look = curve.look
-    if not curve.ours:
-        ax.plot(
-            x, y, color=look.colour, linestyle="--", linewidth=1.0, marker=look.marker, markersize=3.5,
-            markerfacecolor="none", markeredgewidth=0.8, alpha=0.85,
-        )  # fmt: skip
+    if curve.errors is None:
+        ax.plot(x, y, color=look.colour, marker=look.marker, alpha=0.85, **PAPER)
         return
     ax.plot(x, y, color=look.colour, linewidth=1.7)
     marked = np.array(curve.marked or [False] * len(x))
     errors = np.array(curve.errors, dtype=float)  # None becomes not a number, which has no bar
-    for chosen, marker in ((~marked, look.marker), (marked, CROSS)):
-        ax.errorbar(
-            x[chosen], y[chosen], errors[chosen], color=look.colour, linestyle="none",
-            marker=marker, markersize=5, elinewidth=1.0, capsize=2,
-        )  # fmt: skip
+    for some, marker in ((~marked, look.marker), (marked, CROSS)):
+        bars: dict[str, Any] = {"marker": marker, "markersize": 5, "elinewidth": 1.0, "capsize": 2}
+        ax.errorbar(x[some], y[some], errors[some], color=look.colour, linestyle="none", **bars)
 
 
 def _scale(ax: Axes, scale: Scale) -> None:
@@ -139,8 +138,7 @@ def _scale(ax: Axes, scale: Scale) -> None:
         ax.yaxis.set_major_formatter("{x:g}")
         low, high = ax.get_ylim()
         steps = (1, 2, 3, 4, 5, 6, 7, 8) if high / low < 20 else (1, 3) if high / low < 300 else (1,)
-        ticks = [a * 10.0**k for k in range(-6, 4) for a in steps if low <= a * 10.0**k <= high]
-        ax.set_yticks(ticks)
+        ax.set_yticks([a * 10.0**k for k in range(-6, 4) for a in steps if low <= a * 10.0**k <= high])
         ax.yaxis.set_minor_formatter(NullFormatter())
     if scale.x_ticks is not None:
         ax.set_xticks(list(scale.x_ticks), [f"{tick:g}" for tick in scale.x_ticks])
@@ -154,17 +152,15 @@ def _scale(ax: Axes, scale: Scale) -> None:
 
 def _legend(panels: Sequence[Panel], marked: str) -> list[Line2D]:
     curves = [curve for panel in panels for curve in panel.curves]
-    thick: dict[str, Any] = {"linewidth": 1.7, "marker": "o", "markersize": 5}
-    thin: dict[str, Any] = {"linewidth": 1.0, "linestyle": "--", "marker": "o", "markersize": 3.5}
-    handles = [
-        Line2D([], [], label=look.title, color=look.colour, **thick | {"marker": look.marker})
-        for look in dict.fromkeys(curve.look for curve in curves)
-    ]
-    handles.append(Line2D([], [], label="ours ± one standard error", color=GREY, **thick))
-    handles.append(Line2D([], [], label="the paper's", color=GREY, markerfacecolor="none", **thin))
+
+    def handle(label: str, **look: Any) -> Line2D:
+        usual: dict[str, Any] = {"color": GREY, "marker": "o", "linewidth": 1.7}
+        return Line2D([], [], label=label, **usual | look)
+
+    looks = dict.fromkeys(curve.look for curve in curves)
+    handles = [handle(look.title, color=look.colour, marker=look.marker, markersize=5) for look in looks]
+    handles += [handle("ours ± one standard error", markersize=5), handle("the paper's", **PAPER)]
     if any(any(curve.marked) for curve in curves):
-        cross = thick | {"linestyle": "none", "marker": CROSS}
-        handles.append(Line2D([], [], label=marked, color=GREY, **cross))
-    for title in dict.fromkeys(level.title for panel in panels for level in panel.levels):
-        handles.append(Line2D([], [], label=title, color=INK, linewidth=0.9, linestyle=(0, (1, 2))))
-    return handles
+        handles.append(handle(marked, marker=CROSS, markersize=5, linestyle="none"))
+    titles = dict.fromkeys(level.title for panel in panels for level in panel.levels)
+    return [*handles, *(handle(title, marker="", **LEVEL) for title in titles)]
