@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,7 +83,10 @@ def drawn(process_group, codes, most):
     start = shares(len(codes), group.size, "uneven")[group.rank]
     kept, held_out_tables.ALL_FOLDS = held_out_tables.ALL_FOLDS, most
     try:
-        return held_out_tables.sampled(codes[start], 3, group=group) + (start.start or 0)
+        mine = codes[start]
+        target = SimpleNamespace(classes=range(3))
+        plan = SimpleNamespace(codes=mine, known=np.full(len(mine), True), target=target, group=group)
+        return held_out_tables.sampled(plan) + (start.start or 0)
     finally:
         held_out_tables.ALL_FOLDS = kept
 

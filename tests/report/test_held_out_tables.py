@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE
 from pinvgcn.report.held_out_tables import folds_of, simple_methods
 
 
@@ -25,6 +29,7 @@ def test_simple_methods_on_missing_values_and_text() -> None:
         }
     )
     labels = np.where(np.arange(80) < 60, y, -1)
-    for title, method in simple_methods(frame, "balanced").items():
+    plan: Any = SimpleNamespace(frame=frame, group=ALONE)
+    for title, method in simple_methods(plan, np.arange(80), "balanced").items():
         assert (method(labels, 0)[title] == y)[60:].mean() > 0.8
     assert frame["text"].isna().any()  # what was given is not changed

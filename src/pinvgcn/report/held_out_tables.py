@@ -19,10 +19,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
-from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.distributed.subsample import in_pool
 from pinvgcn.report.held_out import OURS, Answerer, HeldOut, held_out
-from pinvgcn.tables import Classified
+from pinvgcn.tables import Classified, TablePlan
 
 FOLDS = 5
 ALL_FOLDS = 20_000  # labelled rows; of more, one fold of a subsample of about as many is enough
@@ -47,7 +46,7 @@ def held_out_of_table(
     started = time.perf_counter()
     plan, request, group = result.plan, result.request, result.plan.group
     codes, classes = plan.codes[plan.known], len(plan.target.classes)
-    mine = sampled(codes, classes, group=group)
+    mine = sampled(plan)
     start, _ = group.offset(len(mine))
 
     def ours(labels: np.ndarray, seed: int) -> dict[str, np.ndarray]:
@@ -63,7 +62,7 @@ def held_out_of_table(
     found = held_out(
         asked,
         classes,
-        {OURS: ours, **simple_methods(plan.frame.iloc[mine], request.class_weight, group=group)},
+        {OURS: ours, **simple_methods(plan, mine, request.class_weight)},
         folds=folds_of(labelled)[0],
         most=folds_of(max(labelled, plan.labelled))[1],
         random_state=request.random_state,
@@ -76,13 +75,13 @@ def held_out_of_table(
     return found
 
 
-def simple_methods(frame: pd.DataFrame, class_weight: Any, *, group: Group = ALONE) -> dict[str, Answerer]:
-    """Methods that learn from the labelled rows ``frame`` alone, on the same columns.
+def simple_methods(plan: TablePlan, mine: np.ndarray, class_weight: Any) -> dict[str, Answerer]:
+    """Methods that learn from the labelled rows ``mine`` alone, on the same columns.
 
     Numbers are scaled, with the median where one is missing; categories are one-hot. Where processes share
     the rows, the first one does it, with those of all.
     """
-    rows = _of_all(frame, group)
+    rows, group = _of_all(plan, mine), plan.group
     numbers = [name for name in rows if rows[name].dtype.kind == "f"]
     categories = [name for name in rows if name not in numbers]
     for name in categories:
@@ -117,8 +116,9 @@ def simple_methods(frame: pd.DataFrame, class_weight: Any, *, group: Group = ALO
     }
 
 
-def _of_all(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
-    """The rows of all processes."""
+def _of_all(plan: TablePlan, mine: np.ndarray) -> pd.DataFrame:
+    """The rows of this process, and those of all others."""
+    frame, group = plan.frame.iloc[mine], plan.group
     if group.alone:
         return frame.copy(deep=False)
     columns: dict[str, Any] = {}
@@ -131,11 +131,12 @@ def _of_all(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def sampled(codes: np.ndarray, classes: int, *, group: Group = ALONE) -> np.ndarray:
-    """Which of this process's rows (n,) with a label take part: about 20,000 of those of all processes.
+def sampled(plan: TablePlan) -> np.ndarray:
+    """Which of the rows of this process that have a label take part: about 20,000 of those of all processes.
 
     They are chosen class by class and by their places alone.
     """
+    codes, classes, group = plan.codes[plan.known], len(plan.target.classes), plan.group
     own = np.bincount(codes[codes != UNLABELLED], minlength=classes)
     everywhere = np.stack(group.parts(own))
     before, counts = everywhere[: group.rank].sum(axis=0), everywhere.sum(axis=0)
