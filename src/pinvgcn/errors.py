@@ -14,7 +14,6 @@
     ├── TableFileError           a table that cannot be read or written         (an OSError)
     ├── ModelFileError           a saved spectrum or model that cannot be read  (an OSError)
     ├── ScanFileError            a scan that cannot be read or written          (an OSError)
-    ├── JobError                 a folder in which a job keeps its work         (an OSError)
     ├── OutputError              another file that cannot be written            (an OSError)
     ├── TrainingError            training failed: the loss is not finite        (a RuntimeError)
     ├── PeerError                another process of the same job has ended      (a RuntimeError)
@@ -78,10 +77,6 @@ class ModelFileError(PinvGCNError, OSError):
 
 class ScanFileError(PinvGCNError, OSError):
     """A scan cannot be read or written."""
-
-
-class JobError(PinvGCNError, OSError):
-    """The folder in which a job keeps its work cannot be used."""
 
 
 class OutputError(PinvGCNError, OSError):

@@ -99,9 +99,7 @@ def test_the_report_says_it(town, tmp_path, capfd):
     )  # fmt: skip
     assert code == 0, err
     ground = int((classes(town / "west.laz") == 2).sum())
-    line = (
-        f"{ground} points keep their class in &#x27;classification&#x27; (--keep 2,44): {ground} of 2 ground"
-    )
+    line = f"{ground} points keep their class in &#39;classification&#39; (--keep 2,44): {ground} of 2 ground"
     assert line in (tmp_path / "out.html").read_text()
     assert "note: no point has class 44 in 'classification', which --keep names" in err
     assert f"{ground} of 2 ground" in out

@@ -84,7 +84,7 @@ def test_from_labels_to_a_model_to_another_file(scan, tmp_path):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_leaves_nothing_behind(number, code, scan, tmp_path):
+def test_an_interrupted_command_goes_on(number, code, scan, tmp_path):
     """In the middle of tiles, with files on disk: Ctrl-C, and what a shutdown or a job manager sends."""
     street = generate_street(40_000, random_state=0)
     labels = random_split(street.y, per_class=15, random_state=0)
@@ -99,17 +99,17 @@ def test_an_interrupt_leaves_nothing_behind(number, code, scan, tmp_path):
     )  # fmt: skip
     try:
         for _ in range(600):
-            if list(tmp_path.glob(".out.csv.*")) or process.poll() is not None:
+            if list(tmp_path.glob(".out.csv.*/job.json")) or process.poll() is not None:
                 break
             time.sleep(0.1)
-        assert list(tmp_path.glob(".out.csv.*")), "no tiles were made"
+        assert list(tmp_path.glob(".out.csv.*/job.json")), "no tiles were made"
         process.send_signal(number)
         _, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == code, err
-    assert err.splitlines()[-1] == "pinvgcn: interrupted"
-    assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]
+    assert err.splitlines()[-1] == "pinvgcn: interrupted: the same command goes on from what is done"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.csv.pinvgcn-work", "large.csv"]
 
 
 @pytest.mark.parametrize("command", ["segment", "predict"])

@@ -13,8 +13,7 @@ import pytest
 from street_files import NAMES, QUICK, launch, read_copies, said, write_streets
 
 from pinvgcn.cli import main
-from pinvgcn.scans import SegmentRequest
-from pinvgcn.scans.many import segment_many
+from pinvgcn.scans import SegmentRequest, segment
 
 WORK = ".pinvgcn-work"
 SOON = 60.0  # seconds in which a job must have ended
@@ -55,8 +54,8 @@ def test_a_rank_that_is_killed(tmp_path):
     assert [path.name for path in out.iterdir()] == [WORK]
     stages: list[str] = []
     request = SegmentRequest(Path(arguments[1]), "classification", out)
-    segment_many(request, [Path(arguments[1])], tell=lambda name, *_: stages.append(name))
-    assert "Classifying" in stages
+    segment(request, lambda name, *_: stages.append(name))
+    assert "Writing" in stages
     assert not {"Reading", "Sorting"} & set(stages)  # the tiles of the job that was killed were used
     classes, _ = read_copies(out)
     assert set(classes) <= {2, 3, 4, 5, 6, 7}
@@ -99,9 +98,9 @@ def test_what_is_done_is_not_done_again(tmp_path, capsys):
 
     def request(name: str, **others) -> SegmentRequest:
         settings = {"settings": QUICK, "tile_points": 1_000, "fit_points": 2_000, **others}
-        return SegmentRequest(folder, "classification", tmp_path / name, **settings)
+        return SegmentRequest(folder / "*.la?", "classification", tmp_path / name, **settings)
 
-    segment_many(request("alone"), paths)
+    segment(request("alone"))
     out, seen, times = tmp_path / "copies", [], {}
     for number, stage in enumerate(STAGES):
         written = len(list(out.glob("*.la?")))
@@ -112,14 +111,14 @@ def test_what_is_done_is_not_done_again(tmp_path, capsys):
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            segment_many(request("copies"), paths, tell=tell)
+            segment(request("copies"), tell)
         assert (out / WORK).is_dir()
         for path in out.glob("*.la?"):
             laspy.read(path)  # whole
             assert times.setdefault(path, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
     assert len(times) == 2
     assert not [path for path in out.iterdir() if path.name.endswith(".part")]
-    segment_many(request("copies"), paths, tell=lambda *told: seen.append((len(STAGES), told[0])))
+    segment(request("copies"), lambda *told: seen.append((len(STAGES), told[0])))
     assert all(path.stat().st_mtime_ns == before for path, before in times.items())
     for found, expected in zip(read_copies(out), read_copies(tmp_path / "alone"), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -145,9 +144,11 @@ def test_another_command_starts_over(tmp_path):
 
     def start(**others):
         stages.clear()
-        request = SegmentRequest(folder, "classification", out, settings={"epochs": 2}, **others)
+        request = SegmentRequest(
+            paths, "classification", out, settings={"epochs": 2}, fit_points=1_000, **others
+        )
         with pytest.raises(KeyboardInterrupt):
-            segment_many(request, paths, tell=tell)
+            segment(request, tell)
         return set(stages)
 
     assert "Reading" in start()

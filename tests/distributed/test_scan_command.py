@@ -19,8 +19,7 @@ from pinvgcn.cli import main
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ColumnError, DataError, ParameterError
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.many import predict_many, segment_many
-from pinvgcn.scans.thinning import Drawn
+from pinvgcn.scans.subsample import Subsample
 
 
 @pytest.fixture(scope="module")
@@ -30,36 +29,36 @@ def streets(tmp_path_factory) -> Path:
 
 def request(folder: Path, out: Path, **others) -> SegmentRequest:
     settings = {"labels": "classification", "settings": QUICK, "tile_points": 1_000, "fit_points": 2_500}
-    return SegmentRequest(**{"scan": folder, "out": out, **settings, **others})
+    return SegmentRequest(**{"scans": folder / "*.la?", "out": out, **settings, **others})
 
 
 def run_segment(process_group, folder, out):
     group = Group.of(process_group)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = segment_many(request(folder, out), [folder / "*.la?"], group=group)
+        result = segment(request(folder, out), group=group)
     return {**result.as_dict(), "seconds": None, "points_per_second": None}
 
 
 def run_predict(process_group, model, folder, out):
     group = Group.of(process_group)
     paths = [folder / name for name in reversed(NAMES)]
-    result = predict_many(PredictRequest(model, paths[0], out, tile_points=1_500), paths, group=group)
+    result = predict(PredictRequest(model, paths, out, tile_points=1_500), group=group)
     return result.counts
 
 
 def run_questions(process_group, model, folder, out):
     group = Group.of(process_group)
     paths = [folder / name for name in NAMES]
-    asked = PredictRequest(model, paths[0], out, tile_points=1_000, questions=out.with_suffix(".csv"))
-    result = predict_many(asked, paths, group=group)
-    return [question.as_dict() for question in result.doubts.questions]
+    asked = PredictRequest(model, paths, out, tile_points=1_000, questions=out.with_suffix(".csv"))
+    result = predict(asked, group=group)
+    return [question.as_dict() for question in result.questions]
 
 
 def run_predict_one(process_group, model, scan, out):
     """One file: one rank reads, all work."""
     group = Group.of(process_group)
-    predict_many(PredictRequest(model, scan, out, tile_points=1_500), [scan], group=group)
+    predict(PredictRequest(model, scan, out, tile_points=1_500), group=group)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +87,7 @@ def test_ranks_give_what_one_process_gives(streets, alone, size, ranks, tmp_path
 
 def test_several_files_are_one_cloud(streets, tmp_path):
     """Fitted to every point the copies have what one file of all points has, by another path."""
-    paths = [streets / "*.la?"]
-    many = segment_many(request(streets, tmp_path / "copies", fit_points=20_000), paths)
+    many = segment(request(streets, tmp_path / "copies", fit_points=20_000))
     whole = streets.with_name("whole.las")
     one = segment(SegmentRequest(whole, "classification", tmp_path / "whole.las", settings=QUICK))
     classes, sure = read_copies(tmp_path / "copies")
@@ -109,7 +107,7 @@ def test_whole_scans_are_held_out_for_others(streets, tmp_path):
     """Of several scans; of one, blocks."""
     settings = {**QUICK, "members": 3}
     asked = replace(request(streets, tmp_path / "copies", fit_points=20_000), settings=settings)
-    many = segment_many(asked, [streets / "*.la?"])
+    many = segment(asked)
     whole = streets.with_name("whole.las")
     one = segment(SegmentRequest(whole, "classification", tmp_path / "whole.las", settings=settings))
     several, single = (result.model.fitted_.held_away.places for result in (many, one))
@@ -120,7 +118,7 @@ def test_whole_scans_are_held_out_for_others(streets, tmp_path):
 def test_predict_over_ranks(streets, ranks, tmp_path):
     """The neighbourhoods of points reach into other files, which other ranks have."""
     model, whole = tmp_path / "street.model", streets.with_name("whole.las")
-    segment(request(whole, tmp_path / "fitted.las", scan=whole, save_model=model))
+    segment(request(whole, tmp_path / "fitted.las", scans=whole, save_model=model))
     predict(PredictRequest(model, whole, tmp_path / "whole.las", tile_points=50_000))
     counts = ranks.run(4, run_predict, model, streets, tmp_path / "copies", double=False)
     classes, sure = read_copies(tmp_path / "copies")
@@ -139,7 +137,7 @@ def test_predict_over_ranks(streets, ranks, tmp_path):
 def test_questions_over_ranks(streets, ranks, tmp_path):
     """The same places, on all ranks, in one file."""
     model, whole = tmp_path / "street.model", streets.with_name("whole.las")
-    segment(request(whole, tmp_path / "fitted.las", scan=whole, save_model=model))
+    segment(request(whole, tmp_path / "fitted.las", scans=whole, save_model=model))
     one = run_questions(None, model, streets, tmp_path / "one")
     assert len(one) > 20
     assert len({question["file"] for question in one}) > 1
@@ -150,8 +148,8 @@ def test_questions_over_ranks(streets, ranks, tmp_path):
 
 def run_protected(process_group, model, paths, out):
     group = Group.of(process_group)
-    asked = PredictRequest(model, paths[0], out, tile_points=1_500, keep=("2", "9"))
-    told = predict_many(asked, paths, group=group).as_dict()
+    asked = PredictRequest(model, paths, out, tile_points=1_500, keep=("2", "9"))
+    told = predict(asked, group=group).as_dict()
     return {**told, "seconds": None, "points_per_second": None, "output": None}
 
 
@@ -168,7 +166,7 @@ def test_protected_points_over_ranks(streets, ranks, tmp_path):
         before.append(classes)
     given = np.concatenate(before)
     model = tmp_path / "street.model"
-    segment(request(streets, tmp_path / "fitted.las", scan=streets.with_name("whole.las"), save_model=model))
+    segment(request(streets, tmp_path / "fitted.las", scans=streets.with_name("whole.las"), save_model=model))
     features = [{"type": "Feature", "assets": {"data": {"href": f"tiles/{name}"}}} for name in NAMES]
     (tmp_path / "town.vpc").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     paths = [tmp_path / "town.vpc"]
@@ -204,8 +202,7 @@ def test_labels_in_a_file_of_their_own(streets, alone, by_place, tmp_path):
         las.write(tmp_path / "bare" / name)
     pd.concat(rows).sample(frac=1, random_state=0).to_csv(tmp_path / "picked.csv", index=False)
     labels = str(tmp_path / "picked.csv")
-    paths = [tmp_path / "bare" / "*.la?"]
-    result = segment_many(request(tmp_path / "bare", tmp_path / "copies", labels=labels), paths)
+    result = segment(request(tmp_path / "bare", tmp_path / "copies", labels=labels))
     np.testing.assert_array_equal(result.given, np.full(5, 20))
     for found, expected in zip(read_copies(tmp_path / "copies"), read_copies(alone[1]), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -214,7 +211,7 @@ def test_labels_in_a_file_of_their_own(streets, alone, by_place, tmp_path):
 def test_points_are_drawn_whoever_has_them():
     codes = np.concatenate([np.repeat([0, 1, 2], [30, 6_000, 900]), np.full(40_000, -1), np.full(50, -2)])
     counts = np.bincount(codes[codes >= 0])
-    drawn = Drawn.of(counts, 40_000, 8_000, random_state=3)
+    drawn = Subsample.of(counts, 40_000, 8_000, random_state=3)
     numbers = np.arange(len(codes))
     mask = drawn(numbers, codes)
     parts = [drawn(some, codes[some]) for some in np.array_split(numbers, 5)]
@@ -223,8 +220,8 @@ def test_points_are_drawn_whoever_has_them():
     assert not mask[codes == -2].any()
     assert abs(mask.sum() - 8_000) < 5 * np.sqrt(8_000)
     assert abs(mask[codes >= 0].sum() - 4_000) < 5 * np.sqrt(4_000)
-    assert not np.array_equal(mask, Drawn.of(counts, 40_000, 8_000, random_state=4)(numbers, codes))
-    assert Drawn.of(counts, 10, 100_000)(numbers, codes).sum() == (codes >= -1).sum()
+    assert not np.array_equal(mask, Subsample.of(counts, 40_000, 8_000, random_state=4)(numbers, codes))
+    assert Subsample.of(counts, 10, 100_000)(numbers, codes).sum() == (codes >= -1).sum()
 
 
 class TestRefusals:
@@ -233,7 +230,7 @@ class TestRefusals:
     def refused(self, streets, tmp_path, error, match, paths=None, **others) -> None:
         folder = tmp_path / "copies"
         with pytest.raises(error, match=match):
-            segment_many(request(streets, folder, **others), paths or [streets / "*.la?"])
+            segment(request(streets, folder, **{"scans": paths or streets / "*.la?", **others}))
         assert not folder.exists()
 
     def test_units(self, streets, tmp_path):
@@ -272,7 +269,7 @@ class TestRefusals:
 
     def test_scans_are_not_written_over(self, streets):
         with pytest.raises(ParameterError, match="must not write over"):
-            segment_many(request(streets, streets, force=True), [streets / "*.la?"])
+            segment(request(streets, streets, force=True))
 
     def test_nothing_matches(self, streets, tmp_path, capsys):
         arguments = [
@@ -296,9 +293,8 @@ def test_a_column_that_one_file_lacks(streets, tmp_path):
             las = laspy.convert(las, point_format_id=7)
             las.red = np.arange(len(las.points))
         las.write(tmp_path / "tiles" / name)
-    result = segment_many(
-        request(tmp_path, tmp_path / "copies", settings={**QUICK, "trees": 0}), [tmp_path / "tiles" / "*.las"]
-    )
+    settings = {**QUICK, "trees": 0}
+    result = segment(request(tmp_path / "tiles", tmp_path / "copies", settings=settings))
     assert result.fields == ["intensity"]
     assert result.left_out["red"] == "is not in b.las"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import laspy
@@ -10,18 +11,15 @@ import numpy as np
 import pytest
 from street_files import NAMES, QUICK, read_copies, write_streets
 
-import pinvgcn.scans.many as many
-from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import InputError, LabelError, ParameterError, PinvGCNError, ScanFileError
-from pinvgcn.features.cut import Cut
 from pinvgcn.features.shared_tiles import shared_tiles
 from pinvgcn.features.tiles import Piece
 from pinvgcn.io.atomic import atomic_file, remove_leftovers
-from pinvgcn.jobs import locked
-from pinvgcn.scans import SegmentRequest, segment
-from pinvgcn.scans.cost_of_many import plan_many
-from pinvgcn.scans.files import Files
-from pinvgcn.scans.many import segment_many
+from pinvgcn.jobs import WorkFolder, locked
+from pinvgcn.scans import SegmentRequest, plan, segment
+from pinvgcn.scans.copies import ScanCopy
+from pinvgcn.scans.scan_files import ScanFiles
 
 WORK = ".pinvgcn-work"
 SETTINGS = {**QUICK, "epochs": 2, "trees": 0, "rank": 6, "geometry": False}
@@ -33,8 +31,8 @@ def streets(tmp_path_factory) -> Path:
 
 
 def request(folder: Path, out: Path, **others) -> SegmentRequest:
-    settings = {"labels": "classification", "settings": SETTINGS, "tile_points": 1_000, **others}
-    return SegmentRequest(scan=folder, out=out, **settings)
+    settings = {"settings": SETTINGS, "tile_points": 1_000, "fit_points": 2_000, **others}
+    return SegmentRequest(**{"scans": folder / "*.la?", "labels": "classification", "out": out, **settings})
 
 
 def stop_at(stage, stages=None):
@@ -49,7 +47,7 @@ def stop_at(stage, stages=None):
 
 def test_a_second_start_is_refused_and_changes_nothing(streets, tmp_path):
     """The same command, another one, and either with --force, while the first sorts points."""
-    paths, out = [streets / "*.la?"], tmp_path / "copies"
+    out = tmp_path / "copies"
     refused = []
 
     def tell(name, done, total):
@@ -59,13 +57,13 @@ def test_a_second_start_is_refused_and_changes_nothing(streets, tmp_path):
                 with pytest.raises(
                     ParameterError, match=rf"at work in .*: process {os.getpid()} on "
                 ) as error:
-                    segment_many(request(streets, out, **others), paths)
+                    segment(request(streets, out, **others))
                 refused.append(str(error.value))
             assert sorted((out / WORK).rglob("*")) == before
 
-    segment_many(request(streets, out), paths, tell=tell)
+    segment(request(streets, out), tell)
     assert len(refused) == 3
-    segment_many(request(streets, tmp_path / "alone"), paths)
+    segment(request(streets, tmp_path / "alone"))
     for found, expected in zip(read_copies(out), read_copies(tmp_path / "alone"), strict=True):
         np.testing.assert_array_equal(found, expected)
 
@@ -73,60 +71,45 @@ def test_a_second_start_is_refused_and_changes_nothing(streets, tmp_path):
 def test_points_of_another_start_are_noticed(tmp_path):
     """What is appended to a part by somebody else does not become a tile."""
     points = np.random.default_rng(0).uniform(0, 9, (50, 3))
-    cut = Cut.by(points, 50, 100)
 
     def pieces():
         yield Piece(np.arange(50), points, np.empty((50, 0)))
-        (part,) = tmp_path.glob("part-*-0/points-0")
-        part.write_bytes(part.read_bytes() * 2)
+        (part,) = tmp_path.glob("part-*-0")
+        (part / "points-0").write_bytes(b"0" * 32 * 50)
 
     with pytest.raises(ScanFileError, match=r"must hold 50 points of tile 0\. Got 100"):
-        shared_tiles(pieces(), cut, tmp_path, group=ALONE)
-
-
-def test_files_of_others_in_a_new_folder_stay(streets, tmp_path):
-    """Two jobs for one scan each into a folder that neither has found: one of them is refused."""
-    out = tmp_path / "new" / "out.las"
-
-    def tell(name, done, total):
-        (tmp_path / "new" / "other.las").write_text("hours of work")
-
-    with pytest.raises(LabelError):
-        segment_many(
-            request(streets, out, unlabelled=("2", "3", "4", "5", "6", "1")), [streets / NAMES[0]], tell=tell
-        )
-    assert os.listdir(tmp_path / "new") == ["other.las"]
+        shared_tiles(pieces(), tmp_path, total=50)
 
 
 def test_a_copy_that_was_deleted_is_written_again(streets, tmp_path, monkeypatch):
-    paths, out = [streets / "*.la?"], tmp_path / "copies"
+    out = tmp_path / "copies"
 
     def interrupted(self):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(many.WorkFolder, "remove", interrupted)
+        patched.setattr(WorkFolder, "remove", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            segment_many(request(streets, out), paths)
+            segment(request(streets, out))
     (out / NAMES[1]).unlink()
-    segment_many(request(streets, out), paths)
+    segment(request(streets, out))
     assert sorted(os.listdir(out)) == list(NAMES)
 
 
 def test_protected_points_of_a_job_that_goes_on(streets, tmp_path, monkeypatch):
     """What is kept was read before the fault: it is noted, and copies have it."""
-    paths, out = [streets / "*.la?"], tmp_path / "copies"
+    out = tmp_path / "copies"
     asked = request(streets, out, keep=("2", "5"), relabel=True)
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(many, "write_copies", interrupted)
+        patched.setattr(ScanCopy, "write", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            segment_many(asked, paths)
+            segment(asked)
     stages: list[str] = []
-    told = segment_many(asked, paths, tell=lambda name, *_: stages.append(name)).as_dict()
+    told = segment(asked, lambda name, *_: stages.append(name)).as_dict()
     assert "Reading" not in stages
     assert [one["points"] for one in told["protected"]["classes"]] == [20, 20]
     for name in NAMES:
@@ -139,7 +122,6 @@ def test_protected_points_of_a_job_that_goes_on(streets, tmp_path, monkeypatch):
 REFUSED = {
     "sets": ({"sets": 0.99, "settings": {}}, LabelError, "0.99"),
     "members": ({"sets": 0.8}, ParameterError, "members must be 2 or more"),
-    "a report": ({"report": Path("r.html")}, ParameterError, "--report"),
     "an unknown field": ({"labels": "nothing"}, InputError, "nothing"),
     "a class column": ({"field": "confidence"}, ParameterError, "another name than"),
 }
@@ -147,61 +129,81 @@ REFUSED = {
 
 @pytest.mark.parametrize(("others", "error", "match"), REFUSED.values(), ids=REFUSED)
 def test_refusals_leave_nothing_and_a_dry_run_has_them(streets, others, error, match, tmp_path):
-    paths, asked = [streets / "*.la?"], request(streets, tmp_path / "deep" / "copies", **others)
+    asked = request(streets, tmp_path / "deep" / "copies", **others)
     stages: list[str] = []
     with pytest.raises(PinvGCNError, match=match) as first:
-        segment_many(asked, paths, tell=lambda name, *_: stages.append(name))
+        segment(asked, lambda name, *_: stages.append(name))
     assert isinstance(first.value, error)
     assert set(stages) <= {"Reading"}
     with pytest.raises(type(first.value)) as second:
-        plan_many(asked, paths, ALONE)
+        plan(asked)
     assert str(second.value) == str(first.value)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_dry_run_refuses_files_that_are_there(streets, tmp_path):
-    paths, out = [streets / "*.la?"], tmp_path / "copies"
-    assert "20 of 2 ground" in plan_many(request(streets, out), paths, ALONE).facts["labels"]
+    out = tmp_path / "copies"
+    assert "20 of 2 ground" in plan(request(streets, out)).facts["labels"]
     assert not out.exists()
     with pytest.raises(ParameterError, match="must not write over"):
-        plan_many(request(streets, streets), paths, ALONE)
+        plan(request(streets, streets))
     with pytest.raises(ParameterError, match="go into a folder"):
-        plan_many(request(streets, tmp_path / "copies.laz"), paths, ALONE)
+        plan(request(streets, tmp_path / "copies.laz"))
     out.mkdir()
     (out / NAMES[2]).touch()
     with pytest.raises(ParameterError, match=rf"{NAMES[2]} is already there"):
-        plan_many(request(streets, out), paths, ALONE)
+        plan(request(streets, out))
 
 
-def test_one_scan_is_fitted_to_the_same_points_by_one_process_or_several(streets, tmp_path):
-    whole = streets.with_name("whole.las")
-    asked = {"scan": whole, "labels": "classification", "fit_points": 2_100, "settings": QUICK}
-    one = segment(SegmentRequest(**asked, out=tmp_path / "a.las"))
-    other = segment_many(SegmentRequest(**asked, out=tmp_path / "b.las"), [whole])
-    assert one.fitted == other.fitted < 2_500
-    first, second = (laspy.read(tmp_path / name) for name in ("a.las", "b.las"))
+@pytest.mark.parametrize(("fit_points", "stage"), [(2_000, "Averaging"), (9_000, "Writing")])
+def test_one_scan_goes_on_too(streets, fit_points, stage, tmp_path):
+    """Fitted in part, and whole: what was done before the interruption is not done again."""
+    asked = request(
+        streets, tmp_path / "out.las", scans=streets.with_name("whole.las"), fit_points=fit_points
+    )
+    with pytest.raises(KeyboardInterrupt):
+        segment(asked, stop_at(stage))
+    assert os.listdir(tmp_path) == [".out.las.pinvgcn-work"]
+    stages: list[str] = []
+    segment(asked, lambda name, *_: stages.append(name))
+    assert not {"Reading", "Sorting", "Fitting"} & set(stages)
+    assert os.listdir(tmp_path) == ["out.las"]
+    segment(replace(asked, out=tmp_path / "alone.las"))
+    first, second = (laspy.read(tmp_path / name) for name in ("out.las", "alone.las"))
     np.testing.assert_array_equal(first.classification, second.classification)
-    np.testing.assert_allclose(first.confidence, second.confidence, rtol=1e-5)
+    np.testing.assert_array_equal(first.confidence, second.confidence)
+
+
+def test_a_report_of_several_scans(streets, tmp_path):
+    """One process has all points; of several processes none has."""
+    asked = request(streets, tmp_path / "copies", report=tmp_path / "r.html", fit_points=9_000)
+    result = segment(asked)
+    assert result.confidence_map is not None
+    assert len(result.sample.index) == result.fitted
+    two = Group()
+    two.size = 2
+    with pytest.raises(ParameterError, match="--report shows all points"):
+        segment(asked, group=two)
 
 
 def test_what_is_the_same_command(streets, tmp_path, monkeypatch):
     """Another way to name files, and a model to save, change neither tiles nor answers."""
     out, stages = tmp_path / "copies", []
     with pytest.raises(KeyboardInterrupt):
-        segment_many(request(streets, out), [streets / "*.la?"], tell=stop_at("Classifying"))
+        segment(request(streets, out), stop_at("Classifying"))
     monkeypatch.chdir(streets)
     kept = tmp_path / "kept.model"
     kept.write_text("of another job")
     asked = request(Path("."), Path("..") / streets.name / out, save_model=kept)
     with pytest.raises(ParameterError, match=r"kept\.model is already there"):
-        segment_many(asked, [Path("*.la?")])
+        segment(asked)
     kept.unlink()
     for _ in range(2):  # the second finds the model that the first has saved
         with pytest.raises(KeyboardInterrupt):
-            segment_many(asked, [Path("*.la?")], tell=stop_at("Classifying", stages))
+            segment(asked, stop_at("Classifying", stages))
     assert kept.is_file()
     assert set(stages) == {"Classifying"}
-    plan_many(asked, [Path("*.la?")], ALONE)  # as the run, it goes on
+    plan(asked)  # as the run, it goes on
 
 
 def test_leftovers_are_those_of_one_file(tmp_path):
@@ -224,7 +226,7 @@ def test_what_cannot_be_written_is_named_by_its_kind(tmp_path):
 def refused_on_ranks(process_group, folder, out, others):
     group = Group.of(process_group)
     try:
-        segment_many(request(folder, out, **others), [folder / "*.la?"], group=group)
+        segment(request(folder, out, **others), group=group)
     except PinvGCNError as error:
         return type(error).__name__, str(error)
     return None
@@ -265,7 +267,7 @@ def test_all_ranks_name_one_cause(streets, ranks, tmp_path):
 def files_on_ranks(process_group, folder, seen):
     """The second rank sees one file less, as over a network."""
     group = Group.of(process_group)
-    return [path.name for path in Files.of([folder / seen[group.rank]], group).paths]
+    return [path.name for path in ScanFiles.of([folder / seen[group.rank]], group=group).paths]
 
 
 def test_ranks_read_one_list_of_files(streets, ranks):

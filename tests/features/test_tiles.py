@@ -10,9 +10,10 @@ from pinvgcn.features import local_geometry
 from pinvgcn.features import tiles as tiles_module
 from pinvgcn.features.averages import Averages, averaging_lattice
 from pinvgcn.features.cell_size import cell_of
-from pinvgcn.features.cut import Cut, draw
+from pinvgcn.features.cut import Cut
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
+from pinvgcn.features.shared_tiles import shared_tiles
 from pinvgcn.features.tiles import Piece, Tiles
 
 
@@ -47,7 +48,7 @@ def tiles_of(points: np.ndarray, folder, size: int, columns: np.ndarray | None =
             rows = np.arange(start, min(start + 400, len(points)))
             yield Piece(rows, points[rows], beside[rows])
 
-    return Tiles.of(pieces(), folder, columns=beside.shape[1], size=size)
+    return shared_tiles(pieces(), folder, total=len(points), columns=beside.shape[1], size=size)
 
 
 def whole(tiles: Tiles, ask) -> np.ndarray:
@@ -168,7 +169,7 @@ def test_tiles_hold_every_point_once_with_what_belongs_to_it(tmp_path):
 class TestCut:
     def test_parts_have_about_equally_many(self):
         points = CLOUDS["street"]
-        cut = Cut.of([points[:1_000], points[1_000:]], 400)
+        cut = Cut.by(points, len(points), 400)
         counts = np.bincount(cut(points[:, :2]), minlength=cut.parts)
         assert cut.parts == 8
         assert counts.max() <= 400
@@ -176,18 +177,11 @@ class TestCut:
 
     def test_equal_places_stay_together(self):
         points = np.repeat([[0.0, 0, 0], [1.0, 0, 0], [1.0, 2.0, 0]], [10, 500, 20], axis=0)
-        cut = Cut.of([points], 5)
+        cut = Cut.by(points, len(points), 5)
         assert cut.parts == 3
         assert len(np.unique(cut(points[:, :2]))) == 3
 
     def test_one_part(self):
-        cut = Cut.of([np.zeros((4, 3))], 2)
+        cut = Cut.by(np.zeros((4, 3)), 4, 2)
         assert cut.parts == 1
         assert (cut(np.zeros((4, 2))) == 0).all()
-
-    def test_a_draw_does_not_depend_on_the_pieces(self):
-        points = CLOUDS["street"]
-        once, count = draw([points], 500)
-        twice, _ = draw([points[:17], points[17:1_300], points[1_300:]], 500)
-        np.testing.assert_array_equal(once, twice)
-        assert (len(once), count) == (500, len(points))

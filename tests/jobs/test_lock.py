@@ -12,7 +12,7 @@ import sys
 import filelock
 import pytest
 
-from pinvgcn.errors import JobError, ParameterError
+from pinvgcn.errors import OutputError, ParameterError
 from pinvgcn.jobs import locked
 
 CODE = (
@@ -58,7 +58,7 @@ def test_a_message_names_the_folder_and_the_option_of_the_command(tmp_path):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(JobError, match="cannot be used"), locked(tmp_path / "file" / "work"):
+    with pytest.raises(OutputError, match="cannot be used"), locked(tmp_path / "file" / "work"):
         pass
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from pinvgcn.errors import LabelError
 from pinvgcn.io import open_scan
-from pinvgcn.scans.output import Copy, Outcomes
+from pinvgcn.scans.copies import ScanCopy
+from pinvgcn.scans.outcomes import Outcomes
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
 CLASSES = [2, 300]
@@ -45,7 +46,7 @@ def test_a_class_that_the_column_is_too_narrow_for(write, tmp_path):
     write(source, "uchar")
     for classes, width in ((CLASSES, 2), ([2, 200], 1)):
         out = tmp_path / f"{width}.{write.__name__}"
-        copy = Copy(open_scan(source), out, "predicted", classes, force=False)
+        copy = ScanCopy(open_scan(source), out, "predicted", classes)
         outcomes = Outcomes(np.array([0, 1, -1], np.int16), np.ones(3, np.float32), np.zeros(3, np.uint8))
         copy.write(outcomes, lambda *told: None)
         after = open_scan(out)
@@ -59,4 +60,4 @@ def test_a_class_that_the_format_cannot_hold(tmp_path):
     with pytest.raises(
         LabelError, match=r"'predicted' of .*PLY has none for both those and class 5000000000"
     ):
-        Copy(open_scan(tmp_path / "a.ply"), tmp_path / "b.ply", None, [1, 5_000_000_000], force=False)
+        ScanCopy(open_scan(tmp_path / "a.ply"), tmp_path / "b.ply", None, [1, 5_000_000_000])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streets import QUICK
 
-from pinvgcn.cli.scan_results import announce
+from pinvgcn.cli.scan_command import announce
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.expectation import HeldOutRecalls
 from pinvgcn.report.evaluation import Score
@@ -97,12 +97,11 @@ def test_a_prediction_says_which_scan_it_is_about(result, monkeypatch):
 
 def test_the_page_shows_where_the_model_is_unsure(result):
     page = scan_page(result, None)
-    assert result.doubts is not None
     assert "Where it is unsure" in page
     assert 'id="plan-' in page
-    first = result.doubts.questions[0]
+    first = result.questions[0]
     assert f"<td>{first.x:.2f}</td>" in page
-    assert f"The first 10 of {len(result.doubts.questions)} places." in page
-    assert result.doubts.path is None
-    assert result.doubts.map.labels.sum() == 100
-    assert result.doubts.map.points.sum() + 100 + result.noise == result.source.count
+    assert f"The first 10 of {len(result.questions)} places." in page
+    assert result.question_file is None
+    assert result.confidence_map.labels.sum() == 100
+    assert result.confidence_map.points.sum() + 100 + result.noise == result.source.count

@@ -8,7 +8,7 @@ import pytest
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.scans import SegmentRequest, segment
 from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.thinning import Drawn
+from pinvgcn.scans.subsample import Subsample
 
 
 def test_cells_are_taken_as_they_are(tmp_path) -> None:
@@ -22,7 +22,7 @@ def test_cells_are_taken_as_they_are(tmp_path) -> None:
 
 def test_more_labels_than_points_to_fit() -> None:
     codes = np.concatenate([np.repeat([0, 1, 2], 600), np.full(5_000, -1)])
-    drawn = Drawn.of(np.full(3, 600), 5_000, 1_000)(np.arange(len(codes)), codes)
+    drawn = Subsample.of(np.full(3, 600), 5_000, 1_000)(np.arange(len(codes)), codes)
     assert set(codes[drawn]) >= {0, 1, 2}
 
 

@@ -13,11 +13,12 @@ from streets import QUICK
 
 from pinvgcn.errors import DataError, InputError, LabelError, ParameterError
 from pinvgcn.io import open_scan
-from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.cost import plan_predict, plan_segment
-from pinvgcn.scans.many import predict_many, segment_many
-from pinvgcn.scans.output import Copy, Outcomes
+from pinvgcn.scans import PredictRequest, SegmentRequest, plan, predict, segment
+from pinvgcn.scans.copies import ScanCopy
+from pinvgcn.scans.outcomes import Outcomes
 from pinvgcn.scans.protection import FOREIGN, FREE, Protection, distinct, protect
+from pinvgcn.scans.scan_files import ScanFiles
+from pinvgcn.scans.streaming import TileAnswers
 
 WATER = 9  # a class that no model of these tests knows
 
@@ -65,11 +66,10 @@ ASKED = [({"only": ("1", "5")}, [1, 5], False), ({"keep": ("2", "6", "9")}, [2, 
 
 
 @pytest.mark.parametrize(("asked", "named", "kept"), ASKED)
-@pytest.mark.parametrize("many", [False, True])
-def test_predict_changes_no_protected_point(half, model, free, asked, named, kept, many, tmp_path):
+def test_predict_changes_no_protected_point(half, model, free, asked, named, kept, tmp_path):
     path, before = half
     request = PredictRequest(model, path, tmp_path / "out.laz", tile_points=1_000, **asked)
-    result = predict_many(request, [path]) if many else predict(request)
+    result = predict(request)
     after = laspy.read(tmp_path / "out.laz")
     stays = np.isin(before, named) == kept
     noise = before == 7
@@ -110,7 +110,6 @@ def test_segment_keeps_labels_before_classes_of_the_file(street, half, picked, f
     segment(plain)
     answer = np.array(laspy.read(plain.out).classification)
     one = segment(replace(plain, out=tmp_path / "one.laz", keep=("2", "9")))
-    many = segment_many(replace(plain, out=tmp_path / "many", keep=("2", "9")), [path])
     written = np.array(laspy.read(tmp_path / "one.laz").classification)
     stays = np.isin(before, [2, 9])
     labelled = np.zeros(len(before), dtype=bool)
@@ -122,9 +121,6 @@ def test_segment_keeps_labels_before_classes_of_the_file(street, half, picked, f
     assert other.any()
     assert one.protected is not None
     assert one.protected.points == (stays & ~other).sum()
-    np.testing.assert_array_equal(laspy.read(tmp_path / "many").classification, written)
-    assert many.as_dict()["protected"] == one.as_dict()["protected"]
-    np.testing.assert_array_equal(many.counts, one.counts)
     again = segment(replace(plain, out=tmp_path / "again.laz", keep=("2", "9"), relabel=True))
     assert again.protected is not None
     assert again.protected.points == stays.sum()
@@ -255,12 +251,12 @@ def test_classes_that_are_kept_get_room(tmp_path):
     path.write_text("x,y,z,class\n0,0,0,5000000000\n1,0,0,1\n2,0,0,2\n")
     source = open_scan(path)
     rule = Protection("--only", ("1",), "class")
-    codes, found = protect(rule, {0: source}, None, [1, 2], of="it")
+    codes, found = protect(rule, ScanFiles.of([path]), None, [1, 2])
     assert codes[0].tolist() == [FOREIGN, FREE, 1]
-    copy = Copy(source, tmp_path / "out.csv", None, [1, 2], force=False, kept=found)
-    outcomes = Outcomes.empty(3, None)
+    copy = ScanCopy(source, tmp_path / "out.csv", None, [1, 2], kept=found)
     proba = np.array([[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]])
-    outcomes.put(np.arange(3), proba, np.zeros(3, dtype=np.uint8), kept=codes[0])
+    found = TileAnswers(np.arange(3), proba, np.zeros(3, dtype=np.uint8))
+    outcomes = Outcomes.of(found, kept=codes[0])
     copy.write(outcomes, lambda *_: None)
     after = pd.read_csv(tmp_path / "out.csv")
     assert after["predicted"].tolist() == [5_000_000_000, 1, 2]
@@ -286,14 +282,11 @@ BAD = [
 
 
 @pytest.mark.parametrize(("asked", "error", "message"), BAD)
-@pytest.mark.parametrize("many", [False, True])
-def test_what_is_refused(half, model, asked, error, message, many, tmp_path):
+def test_what_is_refused(half, model, asked, error, message, tmp_path):
     request = PredictRequest(model, half[0], tmp_path / "out.laz", **asked)
-    with pytest.raises(error, match=message):
-        predict_many(request, [half[0]]) if many else predict(request)
-    if not many:
+    for work in (predict, plan):
         with pytest.raises(error, match=message):
-            plan_predict(request)
+            work(request)
     assert not list(tmp_path.iterdir())
 
 
@@ -313,10 +306,10 @@ def test_a_file_without_classes(street, tmp_path):
 
 def test_a_class_that_no_point_has_is_noted(half, model, tmp_path):
     request = PredictRequest(model, half[0], tmp_path / "out.laz", keep=("2", "66"))
-    plan = plan_predict(request)
+    facts = plan(request).facts
     expected = f"{(half[1] == 2).sum():,} points keep their class in 'classification' (--keep 2,66)"
-    assert plan.facts["protected"].startswith(expected)
-    assert "no point has class 66" in plan.facts["protected"]
+    assert facts["protected"].startswith(expected)
+    assert "no point has class 66" in facts["protected"]
     result = predict(request)
     assert "no point has class 66 in 'classification', which --keep names" in result.notes()
     assert result.as_dict()["protected"]["absent"] == ["66"]
@@ -324,5 +317,5 @@ def test_a_class_that_no_point_has_is_noted(half, model, tmp_path):
 
 def test_dry_run_of_segment(street, tmp_path):
     request = SegmentRequest(street.path, "classification", tmp_path / "out.las", only=("1",))
-    said = plan_segment(request).facts["protected"]
+    said = plan(request).facts["protected"]
     assert said.startswith("100 points keep their class in 'classification' (--only 1): 20 of 2 ground")

@@ -14,24 +14,18 @@ import pytest
 from streets import QUICK, write_street
 
 from pinvgcn.cli import main
-from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import PinvGCNError, ScanFileError
-from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.confidence_map import ConfidenceMap
-from pinvgcn.scans.cost import plan_segment
-from pinvgcn.scans.cost_of_many import plan_many
+from pinvgcn.scans import PredictRequest, SegmentRequest, plan, predict, segment
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.many import predict_many, segment_many
-from pinvgcn.scans.output import PROTECTED, Outcomes
-from pinvgcn.scans.places import PULL, choose
+from pinvgcn.scans.outcomes import PROTECTED, ClassifiedPoints, Outcomes
 from pinvgcn.scans.questions import COLUMNS, write_questions
-from pinvgcn.scans.seen import Seen
+from pinvgcn.scans.uncertainty import PULL, ConfidenceMap, choose
 
 HERE = Frame(1.0, (0.0, 0.0, 0.0), ())
 
 
-def cloud(n: int, seed: int) -> Seen:
+def cloud(n: int, seed: int) -> ClassifiedPoints:
     """Points on two levels; some regions are in doubt, some points are labelled."""
     draw = np.random.default_rng(seed)
     points = draw.uniform([-40, 0, 0], [60, 30, 1], (n, 3))
@@ -42,19 +36,19 @@ def cloud(n: int, seed: int) -> Seen:
     said = Outcomes(
         codes, sure, np.zeros(n, np.uint8), None, ((codes + 1) % 3).astype(np.int16), (1 - sure) / 2
     )
-    return Seen(np.arange(n), points, said, draw.uniform(size=n) < 0.02)
+    return ClassifiedPoints(np.arange(n), points, said, draw.uniform(size=n) < 0.02)
 
 
-def cut(seen: Seen, parts: int, seed: int = 0) -> list[Seen]:
+def cut(seen: ClassifiedPoints, parts: int, seed: int = 0) -> list[ClassifiedPoints]:
     """The same points in parts, and in another order."""
     order = np.array_split(np.random.default_rng(seed).permutation(len(seen.index)), parts)
     return [
-        Seen(seen.index[some], seen.points[some], seen.outcomes.at(some), seen.labelled[some])
+        ClassifiedPoints(seen.index[some], seen.points[some], seen.outcomes.at(some), seen.labelled[some])
         for some in order
     ]
 
 
-def by_brute_force(seen: Seen, side: float, apart: float, count: int) -> list[int]:
+def by_brute_force(seen: ClassifiedPoints, side: float, apart: float, count: int) -> list[int]:
     """All cells and all points, one by one."""
     cells: dict[tuple[int, ...], list[int]] = {}
     for row in np.flatnonzero(~seen.labelled):
@@ -113,7 +107,7 @@ def test_order_and_parts_change_nothing(parts):
 
 def test_few_cells_in_memory_and_a_stray(monkeypatch):
     """A scan with more cells than memory has room for, and one point far away, which is in doubt."""
-    monkeypatch.setattr("pinvgcn.scans.places.MOST", 40)
+    monkeypatch.setattr("pinvgcn.scans.uncertainty.MOST", 40)
     seen = cloud(3_000, seed=2)
     seen.points[7] = 4_000.0, -9_000.0, 500.0
     seen.outcomes.confidence[7], seen.labelled[7] = 0.3, False
@@ -199,21 +193,16 @@ def test_answers_are_labels(street, asked, tmp_path):
 
 @pytest.mark.parametrize("tile_points", [700, 50_000])
 def test_tiles_ask_what_memory_asks(street, asked, tile_points, tmp_path):
-    """predict of the same scan, by one process and as one of several files."""
+    """predict of the same scan asks about the same points, however it is cut."""
     folder = asked[1]
     one = PredictRequest(
         folder / "street.model", street.path, tmp_path / "one.las", questions=tmp_path / "one.csv",
         tile_points=tile_points,
     )  # fmt: skip
     predict(one)
-    many = PredictRequest(
-        folder / "street.model", street.path, tmp_path / "many", questions=tmp_path / "many.csv",
-        tile_points=tile_points,
-    )  # fmt: skip
-    (tmp_path / "many").mkdir()
-    predict_many(many, [street.path])
+    predict(replace(one, out=tmp_path / "cut.las", questions=tmp_path / "cut.csv", tile_points=1_100))
     rows = (tmp_path / "one.csv").read_text().splitlines()
-    assert rows == (tmp_path / "many.csv").read_text().splitlines()
+    assert rows == (tmp_path / "cut.csv").read_text().splitlines()
     assert len(rows) > 11
 
 
@@ -223,11 +212,11 @@ def test_protected_points_count_as_labelled():
     far = seen.points[:, 0] > 0
     codes = np.where(seen.labelled, 1, -1)
     seen.outcomes.codes[far] = PROTECTED
-    found = Seen.of(seen.index, seen.points, seen.outcomes, codes)
+    found = ClassifiedPoints.of(seen.index, seen.points, seen.outcomes, codes)
     np.testing.assert_array_equal(found.labelled, seen.labelled | far)
     np.testing.assert_array_equal(found.protected, far & ~seen.labelled)
     rest = np.flatnonzero(~far | seen.labelled)
-    alone = Seen.of(seen.index[rest], seen.points[rest], seen.outcomes.at(rest), codes[rest])
+    alone = ClassifiedPoints.of(seen.index[rest], seen.points[rest], seen.outcomes.at(rest), codes[rest])
     places = choose(lambda: [found])
     assert places == choose(lambda: [alone])
     assert len(places) > 10
@@ -267,9 +256,6 @@ def test_predict_asks_about_no_protected_point(asked, half, protecting, tmp_path
         tile_points=1_000, **protecting,
     )  # fmt: skip
     predict(request)
-    (tmp_path / "many").mkdir()
-    predict_many(replace(request, out=tmp_path / "many", questions=tmp_path / "many.csv"), [path])
-    assert (tmp_path / "one.csv").read_text() == (tmp_path / "many.csv").read_text()
     places = pd.read_csv(tmp_path / "one.csv")["index"]
     assert len(places) > 10
     stays = classes != 1 if "only" in protecting else np.isin(classes, [2, 9])
@@ -282,7 +268,7 @@ def test_predict_asks_about_no_protected_point(asked, half, protecting, tmp_path
 @pytest.mark.parametrize("fit_points", [200_000, 2_000])
 @pytest.mark.parametrize("relabel", [False, True])
 def test_segment_asks_about_no_protected_point(half, fit_points, relabel, tmp_path):
-    """In memory, in tiles, and over several scans; labels are no protected points on the map."""
+    """In memory and in tiles; labels are no protected points on the map."""
     path, labels, classes = half
     request = SegmentRequest(
         path, str(labels), tmp_path / "one.las", questions=tmp_path / "one.csv", keep=("2", "9"),
@@ -295,18 +281,10 @@ def test_segment_asks_about_no_protected_point(half, fit_points, relabel, tmp_pa
     assert len(places) > 10
     assert not stays[places].any()
     assert not np.isin(places, known).any()
-    assert result.doubts is not None
-    assert result.doubts.map is not None
-    assert result.doubts.map.labels.sum() == len(known)
+    assert result.confidence_map is not None
+    assert result.confidence_map.labels.sum() == len(known)
     kept = np.setdiff1d(np.flatnonzero(stays), known)
-    assert result.doubts.map.points.sum() == len(classes) - len(known) - len(kept) - result.noise
-    (tmp_path / "many").mkdir()
-    several = replace(request, out=tmp_path / "many", questions=tmp_path / "many.csv", report=None)
-    segment_many(several, [path])
-    found = pd.read_csv(tmp_path / "many.csv")["index"]
-    assert len(found) > 10
-    assert not stays[found].any()
-    assert not np.isin(found, known).any()
+    assert result.confidence_map.points.sum() == len(classes) - len(known) - len(kept) - result.noise
 
 
 def interrupted(stage: str, done: int, total: int) -> None:
@@ -326,19 +304,18 @@ def test_several_scans_and_an_interrupt(street, tmp_path):
     other = write_street(tmp_path / "other.las", 2_100, seed=5)
     paths = [street.path, other.path]
     request = SegmentRequest(
-        paths[0], "classification", tmp_path / "out", questions=tmp_path / "out" / "q.csv", settings=QUICK,
+        paths, "classification", tmp_path / "out", questions=tmp_path / "out" / "q.csv", settings=QUICK,
         tile_points=1_000,
     )  # fmt: skip
-    plan = plan_many(request, paths, ALONE)
-    assert plan.facts["questions"] == f"50 at most, in {request.questions}"
+    assert plan(request).facts["questions"] == f"50 at most, in {request.questions}"
     assert not (tmp_path / "out").exists()
     stop = pytest.raises(KeyboardInterrupt)
     with stop:
-        segment_many(request, paths, tell=interrupted)
+        segment(request, interrupted)
     request.questions.write_text("half")
     with pytest.raises(PinvGCNError, match=r"q\.csv is already there"):
-        segment_many(replace(request, settings={**QUICK, "epochs": 24}), paths)
-    result = segment_many(request, paths)
+        segment(replace(request, settings={**QUICK, "epochs": 24}))
+    result = segment(request)
     assert sorted(os.listdir(tmp_path / "out")) == ["other.las", "q.csv", "street.las"]
     table = pd.read_csv(tmp_path / "out" / "q.csv")
     assert set(table["file"]) == {"street.las", "other.las"}
@@ -349,8 +326,7 @@ def test_several_scans_and_an_interrupt(street, tmp_path):
         mine = table[table["file"] == name]
         np.testing.assert_allclose(mine[["x", "y", "z"]], points[mine["index"]], atol=1e-6)
         assert (given[mine["index"]] == 1).all()
-    assert result.doubts is not None
-    assert result.doubts.map is None
+    assert result.confidence_map is None
 
 
 BAD = {
@@ -411,7 +387,7 @@ def test_force_a_dry_run_and_the_screen(street, asked, tmp_path, capfd):
     old = tmp_path / "q.csv"
     old.write_text("old")
     request = SegmentRequest(street.path, "classification", tmp_path / "o.las", questions=old, force=True)
-    assert plan_segment(request).facts["questions"] == f"50 at most, in {old}"
+    assert plan(request).facts["questions"] == f"50 at most, in {old}"
     assert old.read_text() == "old"
     model, out = asked[1] / "street.model", tmp_path / "o.las"
     arguments = ["predict", model, street.path, "-o", out, "--questions", old, "--force"]

@@ -11,12 +11,13 @@ from streets import QUICK, write_street
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import DatasetError, ExtrapolationWarning, LabelError, ParameterError
-from pinvgcn.features.tiles import Piece, Tiles
+from pinvgcn.features.shared_tiles import shared_tiles
+from pinvgcn.features.tiles import Piece
 from pinvgcn.fitting.prediction_sets import as_bits, as_words
 from pinvgcn.io import open_scan
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.everywhere import OUTSIDE, answers
-from pinvgcn.scans.sets import column_type
+from pinvgcn.scans.copies import column_type
+from pinvgcn.scans.streaming import OUTSIDE, answers
 
 SETTINGS = {**QUICK, "members": 3}
 COVERAGE = 0.8
@@ -26,7 +27,7 @@ def in_tiles(points, count, folder):
     """A cloud that comes in this number of pieces."""
     parts = np.array_split(np.arange(len(points)), count)
     pieces = [Piece(some, points[some], np.empty((len(some), 0))) for some in parts]
-    tiles = Tiles.of(pieces, folder, size=1_500)
+    tiles = shared_tiles(pieces, folder, total=len(points), size=1_500)
     assert len(tiles) >= 4
     return tiles
 
@@ -42,7 +43,7 @@ def test_tiles_have_the_sets_of_the_whole(name, tmp_path):
     points, y = data.X[rows], random_split(data.y[rows], per_class=9, random_state=0)
     model = PinvGCNClassifier(**SETTINGS).fit(points, y)
     tiles = in_tiles(points, 7, tmp_path)
-    parts = list(answers(model, tiles, lambda *heard: None, coverage=COVERAGE))
+    parts = list(answers(model.fitted_, tiles, lambda *heard: None, coverage=COVERAGE))
     order = np.argsort(np.concatenate([part.index for part in parts]))
     sets = np.concatenate([part.sets for part in parts])[order]
     np.testing.assert_array_equal(sets, model.predict_set(points, coverage=COVERAGE, among="own"))
@@ -62,7 +63,7 @@ def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
     model = PinvGCNClassifier(**SETTINGS).fit(X[::2], random_split(y[::2], per_class=9, random_state=0))
     other = X[1::2] + np.array([2_048.0, 0.0, 0.0])
     tiles = in_tiles(other, 5, tmp_path)
-    parts = list(answers(model, tiles, lambda *heard: None, coverage=COVERAGE))
+    parts = list(answers(model.fitted_, tiles, lambda *heard: None, coverage=COVERAGE))
     order = np.argsort(np.concatenate([part.index for part in parts]))
     with pytest.warns(ExtrapolationWarning, match="by their shapes alone"):
         rows = model.fitted_.place(other)
@@ -72,12 +73,14 @@ def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
     sets = np.concatenate([part.sets for part in parts])[order]
     np.testing.assert_array_equal(sets, model.fitted_.sets(rows, coverage=COVERAGE))
     assert (np.concatenate([part.flags for part in parts]) == OUTSIDE).all()
-    here = list(answers(model, tiles, lambda *heard: None, fitted_here=True))  # as if it were the fitted scan
+    here = list(
+        answers(model.fitted_, tiles, lambda *heard: None, fitted_here=True)
+    )  # as if it were the fitted scan
     assert np.abs(np.concatenate([part.proba for part in here])[order] - P).max() > 0.01
 
 
 def asked(street, out, **others):
-    request = {"scan": street.path, "labels": "classification", "out": out, "settings": SETTINGS, **others}
+    request = {"scans": street.path, "labels": "classification", "out": out, "settings": SETTINGS, **others}
     return segment(SegmentRequest(**request, sets=COVERAGE))
 
 
@@ -170,7 +173,7 @@ def test_a_coverage_beyond_the_labels_fails_before_the_fit(street, whole, tmp_pa
 
 
 def test_what_was_never_held_out_has_no_sets(street, tmp_path):
-    request = {"scan": street.path, "labels": "classification", "settings": QUICK}
+    request = {"scans": street.path, "labels": "classification", "settings": QUICK}
     with pytest.raises(ParameterError, match="members must be 2 or more"):
         segment(SegmentRequest(**request, out=tmp_path / "out.las", sets=0.8))
     segment(SegmentRequest(**request, out=tmp_path / "out.las", save_model=tmp_path / "m.model"))

@@ -17,13 +17,13 @@ from pinvgcn.features import local_geometry
 from pinvgcn.features.geometry import lattice_for
 from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.thinning import Drawn
+from pinvgcn.scans.subsample import Subsample
 
 ADDED = {"confidence", "outside"}
 
 
 def run(street, out, **others):
-    request = {"scan": street.path, "labels": "classification", "out": out, "settings": QUICK, **others}
+    request = {"scans": street.path, "labels": "classification", "out": out, "settings": QUICK, **others}
     return segment(SegmentRequest(**request))
 
 
@@ -298,7 +298,7 @@ def test_a_model_from_python(street, tmp_path):
 def drawn(codes, size):
     """Numbers of the points that a scan with these codes is fitted to."""
     counts = np.bincount(codes[codes >= 0])
-    choice = Drawn.of(counts, int((codes == -1).sum()), size)
+    choice = Subsample.of(counts, int((codes == -1).sum()), size)
     return np.flatnonzero(choice(np.arange(len(codes)), codes))
 
 

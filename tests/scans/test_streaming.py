@@ -17,10 +17,11 @@ from streets import QUICK, write_street
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import DatasetError
-from pinvgcn.features.tiles import Piece, Tiles
+from pinvgcn.features.shared_tiles import shared_tiles
+from pinvgcn.features.tiles import Piece
 from pinvgcn.io import ScanSource
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.everywhere import answers
+from pinvgcn.scans.streaming import answers
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "streaming.py"
 
@@ -45,7 +46,7 @@ def test_many_tiles(tmp_path, monkeypatch):
     assert (result.outside + result.alone) / 12_000 < 0.01
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == [
-        "Reading", "Local shapes", "Preparing", "Fitting", "Classifying", "Averaging", "Writing",
+        "Reading", "Sorting", "Local shapes", "Preparing", "Fitting", "Classifying", "Averaging", "Writing",
     ]  # fmt: skip
     assert all(done <= total for _, done, total in told)
     passes, chunks = [], ScanSource.chunks
@@ -71,7 +72,7 @@ def test_a_single_tile_is_told_of_piece_by_piece(tmp_path):
     )  # fmt: skip
     result = segment(request, lambda stage, done, total: told.setdefault(stage, []).append(done))
     assert result.tiles == 1
-    for stage, end in (("Local shapes", result.fitted), ("Classifying", 11_996), ("Averaging", 11_996)):
+    for stage, end in (("Local shapes", 11_996), ("Classifying", 11_996), ("Averaging", 11_996)):
         assert len(told[stage]) >= 4
         assert told[stage] == sorted(told[stage])
         assert (told[stage][0], told[stage][-1]) == (0, end)
@@ -91,8 +92,8 @@ def test_tiles_are_the_whole(name, tmp_path):
         Piece(some, points[some], np.empty((len(some), 0)))
         for some in np.array_split(np.arange(len(rows)), 7)
     ]
-    tiles = Tiles.of(pieces, tmp_path, size=1_500)
-    parts = list(answers(model, tiles, lambda *heard: None))
+    tiles = shared_tiles(pieces, tmp_path, total=len(points), size=1_500)
+    parts = list(answers(model.fitted_, tiles, lambda *heard: None))
     order = np.argsort(np.concatenate([part.index for part in parts]))
     P = np.concatenate([part.proba for part in parts])[order]
     expected = model.predict_proba(points, among="own")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pinvgcn.io import open_scan
-from pinvgcn.scans.columns import USEFUL, candidates, plain_name
+from pinvgcn.scans.frame import USEFUL, candidates, plain_name
 
 SAMPLE = 250_000  # points at which the live answer is computed at most
 PIECE = 1_000_000  # points that are worked on at a time

@@ -134,14 +134,14 @@ def _classes_of(cloud: Cloud, source: ScanSource, field: str | None) -> KnownCla
 
 def _base(model: Path, source: ScanSource, journal: Journal, folder: Path) -> Callable[[], Base]:
     """Asks the model when it is called; its classes are on the page from the start."""
-    from pinvgcn.scans.jobs import load_scan_model
+    from pinvgcn.scans.job import scan_model
 
     asprs = source.format in LAS
 
     def name(value: object) -> str:
         return class_name(value) if asprs and isinstance(value, int) else str(value)
 
-    names = [name(value) for value in load_scan_model(model).classes_.tolist()]
+    names = [name(value) for value in scan_model(model).classes_.tolist()]
     _add(journal, names)
     numbers = {category.name: category.number for category in journal.book.classes}
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from pinvgcn.scans import PredictRequest
-
-KEPT = "the same command goes on from what is done"
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -112,15 +108,15 @@ def predict(
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.launch import job
     from pinvgcn.cli.model_and_file import check_pair, first_of, not_for
+    from pinvgcn.cli.scan_command import KEPT, run_scans
     from pinvgcn.cli.segment import words
-    from pinvgcn.cli.several import predict_several, several
     from pinvgcn.cli.table_predict import predict_tables
 
-    many = several(file)
     with loading():
+        from pinvgcn.features.tiles import SIZE
         from pinvgcn.scans import PredictRequest
         from pinvgcn.tables import TableFiles, TableModel
-    with job(kept=KEPT if many and not dry_run else "") as group:
+    with job(kept="" if dry_run else KEPT) as group:
         fitted = check_pair(model, first_of(file))
         if fitted is not None:
             for_scans = {"--field": field, "--metres": metres, "--tile-points": tile_points}
@@ -130,35 +126,17 @@ def predict(
             predict_tables(TableModel.of(fitted), model, files, wanted, as_json=as_json, quiet=quiet)
             return
         not_for("a scan", {"--probabilities": probabilities or None})
-        size = {} if tile_points is None else {"tile_points": tile_points}
         request = PredictRequest(
             model=model,
-            scan=file[0],
+            scans=tuple(file),
             out=out,
             field=field,
             metres=metres,
+            tile_points=SIZE if tile_points is None else tile_points,
             force=force,
             sets=sets,
             only=None if only is None else words(only),
             keep=None if keep is None else words(keep),
             questions=questions,
-            **size,
         )
-        if many:
-            predict_several(request, file, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)
-        else:
-            _predict_scan(request, dry_run=dry_run, as_json=as_json, quiet=quiet)
-
-
-def _predict_scan(request: PredictRequest, *, dry_run: bool, as_json: bool, quiet: bool) -> None:
-    from pinvgcn.cli.progress import shown
-    from pinvgcn.cli.scan_results import announce, print_plan
-    from pinvgcn.scans import predict as work
-    from pinvgcn.scans.cost import plan_predict
-
-    if dry_run:
-        print_plan(plan_predict(request), as_json=as_json, quiet=quiet)
-        return
-    with shown(quiet=quiet, unit="points") as tell:
-        result = work(request, tell)
-    announce(result, as_json=as_json, quiet=quiet)
+        run_scans(request, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from pinvgcn.cli.classify import ClassWeight
-
-if TYPE_CHECKING:
-    from pinvgcn.report.held_out import HeldOut
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -166,22 +163,18 @@ def segment(
     Points that had a label keep it; --only and --keep protect others, which then keep the class that they
     have in the file. Noise (7 and 18 of LAS) takes no part and stays what it is.
     """
-    from pinvgcn.cli.console import err, loading
-    from pinvgcn.cli.progress import shown
-    from pinvgcn.cli.scan_results import announce, print_plan
-    from pinvgcn.cli.several import segment_several, several
+    from pinvgcn.cli.console import loading
+    from pinvgcn.cli.scan_command import run_scans
 
     with loading():
         from pinvgcn.scans import SegmentRequest
-        from pinvgcn.scans import segment as job
-        from pinvgcn.scans.cost import plan_segment
     settings: dict[str, Any] = {}
     if priors is not None:
         settings["priors"] = None if priors is Priors.labels else priors.value
     if class_weight is not None:
         settings["class_weight"] = class_weight.value
     request = SegmentRequest(
-        scan=scan[0],
+        scans=tuple(scan),
         labels=labels,
         out=out,
         unlabelled=None if unlabelled is None else words(unlabelled),
@@ -201,25 +194,7 @@ def segment(
         questions=questions,
         settings=settings,
     )
-    if several(scan):
-        segment_several(request, scan, dry_run=dry_run, as_json=as_json, quiet=quiet)
-        return
-    if dry_run:
-        with shown(quiet=quiet, unit="points") as tell:
-            plan = plan_segment(request, tell)
-        print_plan(plan, as_json=as_json, quiet=quiet)
-        return
-    heldout: HeldOut | None = None
-    with shown(quiet=quiet, unit="points") as tell:
-        result = job(request, tell)
-        if report is not None:
-            from pinvgcn.report.scan_page import write_scan_report
-
-            heldout = write_scan_report(result, report, random_state=seed, tell=tell)
-    announce(result, heldout, (report, save_model), as_json=as_json, quiet=quiet)
-    if result.left_out and features is not None and not quiet:
-        for name, why in result.left_out.items():
-            err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)
+    run_scans(request, dry_run=dry_run, as_json=as_json, quiet=quiet)
 
 
 def words(text: str) -> tuple[str, ...]:

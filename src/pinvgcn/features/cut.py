@@ -6,7 +6,6 @@ grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +22,6 @@ class Cut:
     below: np.ndarray  # (nodes,) the node of x ≤ c, or −1 − part
     above: np.ndarray  # (nodes,)
     parts: int
-
-    @classmethod
-    def of(cls, points: Iterable[np.ndarray], size: int) -> Cut:
-        """For a cloud that comes in arrays (k, 3), into parts of about ``size`` points."""
-        return cls.by(*draw(points, SAMPLE), size)
 
     @classmethod
     def by(cls, sample: np.ndarray, count: int, size: int) -> Cut:
@@ -67,23 +61,3 @@ class Cut:
             lower = plan[rows, self.axis[now]] <= self.at[now]
             node[rows] = np.where(lower, self.below[now], self.above[now])
         return -1 - node
-
-
-def draw(points: Iterable[np.ndarray], wanted: int) -> tuple[np.ndarray, int]:
-    """Up to ``wanted`` of the points that come in arrays, all equally likely, and how many there are.
-
-    Every point draws a number, always the same one for its place in the order; the smallest numbers stay.
-    """
-    generator = np.random.default_rng(0)
-    sample, numbers, count, bound = np.empty((0, 3)), np.empty(0), 0, np.inf
-    for some in points:
-        count += len(some)
-        drawn = generator.random(len(some))
-        small = np.flatnonzero(drawn < bound)
-        sample = np.concatenate([sample, some[small]])
-        numbers = np.concatenate([numbers, drawn[small]])
-        if len(sample) > wanted:
-            stay = np.sort(np.argpartition(numbers, wanted)[:wanted])
-            sample, numbers = sample[stay], numbers[stay]
-            bound = numbers.max()
-    return sample, count

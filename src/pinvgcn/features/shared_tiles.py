@@ -8,6 +8,7 @@ the cloud.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Iterable
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.subsample import hashed
 from pinvgcn.errors import ScanFileError
-from pinvgcn.features.cut import Cut
-from pinvgcn.features.tiles import SIZE, Piece, Tiles, share_out
+from pinvgcn.features.cut import SAMPLE, Cut
+from pinvgcn.features.tiles import READ, SIZE, Piece, Tiles, share_out
 from pinvgcn.io.atomic import atomic_file, write_text
 
 FILE = "tiles.json"  # there once all tiles are
@@ -27,22 +29,35 @@ FILE = "tiles.json"  # there once all tiles are
 
 def shared_tiles(
     pieces: Iterable[Piece],
-    cut: Cut,
     folder: Path,
     *,
-    group: Group,
+    total: int,
+    group: Group = ALONE,
     columns: int = 0,
     beside: int = 0,
     size: int = SIZE,
 ) -> Tiles:
-    """Sort this process's ``pieces`` of a cloud into the tiles of all."""
+    """Sort this process's ``pieces`` of a cloud into tiles of about ``size`` points.
+
+    The points are numbered below ``total``. How to cut is known after the last piece only. Until then the
+    points wait on disk: to unpack or parse a scan a second time would take longer.
+    """
     token = group.values(secrets.token_hex(4))[0]  # of no other start of this job
     parts = [folder / f"part-{token}-{rank}" for rank in range(group.size)]
     parts[group.rank].mkdir()
     own = Tiles(parts[group.rank], columns, size)
+    waiting, sample, count = own.folder / "waiting", [np.empty((0, 3))], 0
+    with waiting.open("wb") as file:
+        for piece in pieces:
+            own.records(piece).tofile(file)
+            count += len(piece.index)
+            sample.append(piece.points[hashed(piece.index) / 2.0**64 < SAMPLE / max(total, 1)])
+    cut = Cut.by(group.rows(np.concatenate(sample)), group.sum(count), size)
     own.begin(cut.parts)
-    for piece in pieces:
-        own.add(own.records(piece), cut)
+    with waiting.open("rb") as file:
+        while len(records := np.fromfile(file, own.record, READ)):
+            own.add(records, cut)
+    waiting.unlink()
     counts = group.sum(np.array(own.counts, dtype=np.int64))
     low, high = group.smallest(own.low), group.largest(own.high)
     there = counts > 0  # a tile made for points of the sample alone may be empty
@@ -61,17 +76,20 @@ def shared_tiles(
 
 
 def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
+    there = [part for part in parts if part.exists()]
+    points, rest = divmod(sum(part.stat().st_size for part in there), tiles.record.itemsize)
+    if rest or points != tiles.counts[tile]:
+        raise ScanFileError(
+            f"{tiles.folder} must hold {tiles.counts[tile]:,} points of tile {tile}. Got {points:,}: it was "
+            "changed meanwhile. Start the command again."
+        )
+    if len(there) == 1:
+        os.replace(there[0], tiles.path("points", tile))
+        return
     with atomic_file(tiles.path("points", tile), error=ScanFileError) as path, path.open("wb") as whole:
-        for part in parts:
-            if part.exists():
-                with part.open("rb") as file:
-                    shutil.copyfileobj(file, whole, 2**24)
-        points, rest = divmod(whole.tell(), tiles.record.itemsize)
-        if rest or points != tiles.counts[tile]:
-            raise ScanFileError(
-                f"{path.parent} must hold {tiles.counts[tile]:,} points of tile {tile}. Got {points:,}: it "
-                "was changed meanwhile. Start the command again."
-            )
+        for part in there:
+            with part.open("rb") as file:
+                shutil.copyfileobj(file, whole, 2**24)
 
 
 def _save(tiles: Tiles) -> None:

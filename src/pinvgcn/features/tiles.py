@@ -7,10 +7,10 @@ stay exact").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -51,30 +51,6 @@ class Tiles:
     group: Group = ALONE  # the processes that share the tiles, all of which see the folder
     own: list[int] | None = None  # the tiles that this one works on; None for all
     kept_before: frozenset[int] = frozenset()  # tiles whose values were kept by a job that was interrupted
-
-    @classmethod
-    def of(cls, pieces: Iterable[Piece], folder: Path, *, columns: int = 0, size: int = SIZE) -> Tiles:
-        """Sort a cloud into tiles of about ``size`` points.
-
-        The cut is known after the last piece only. Until then the points wait on disk in the order in which
-        they came: to unpack or parse a scan a second time would take longer.
-        """
-        tiles = cls(folder, columns, size)
-        waiting = folder / "waiting"
-        with waiting.open("wb") as file:
-            cut = Cut.of(tiles._put_down(pieces, file), size)
-        tiles.begin(cut.parts)
-        with waiting.open("rb") as file:
-            while len(records := np.fromfile(file, tiles.record, READ)):
-                tiles.add(records, cut)
-        waiting.unlink()
-        return tiles
-
-    def _put_down(self, pieces: Iterable[Piece], file: IO[bytes]) -> Iterator[np.ndarray]:
-        """The points (k, 3) of each piece, once it is in the file."""
-        for piece in pieces:
-            self.records(piece).tofile(file)
-            yield piece.points
 
     def begin(self, count: int) -> None:
         """``count`` tiles, all empty."""

@@ -21,9 +21,10 @@ def is_pattern(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists()
 
 
-def stands_for_several(paths: Sequence[Path]) -> bool:
-    """Whether arguments may be several files: then copies go into a folder."""
-    return len(paths) > 1 or is_pattern(paths[0]) or is_virtual(paths[0]) or paths[0].is_dir()
+def stands_for_several(paths: Sequence[Path], *, folders: bool = False) -> bool:
+    """Whether arguments may be several files: then copies go into a folder. ``folders`` are taken, too."""
+    several = len(paths) > 1 or is_pattern(paths[0]) or is_virtual(paths[0])
+    return several or (folders and paths[0].is_dir())
 
 
 def input_files(

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pinvgcn.errors import JobError, ParameterError
+from pinvgcn.errors import OutputError, ParameterError
 
 LOCK, HOLDER = ".lock", ".holder.json"
 PATIENCE = 0.2  # seconds: a job that is just ending removes its lock
@@ -42,7 +42,7 @@ def locked(folder: Path, *, shown: Path | None = None, option: str = "-o") -> It
             f"choose another {option}."
         ) from None
     except OSError as error:
-        raise JobError(f"{folder} cannot be used ({error.strerror}).") from None
+        raise OutputError(f"{folder} cannot be used ({error.strerror}).") from None
     try:
         _sign(folder)
         yield
@@ -88,7 +88,7 @@ def _sign(folder: Path) -> None:
     try:
         (folder / HOLDER).write_text(json.dumps(said))
     except OSError as error:
-        raise JobError(f"{folder} cannot be used ({error.strerror}).") from None
+        raise OutputError(f"{folder} cannot be used ({error.strerror}).") from None
 
 
 def _holder(folder: Path) -> str:

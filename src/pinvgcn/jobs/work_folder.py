@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pinvgcn.distributed.group import Group, together
-from pinvgcn.errors import JobError
+from pinvgcn.errors import OutputError
 from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs.lock import emptied, locked
 
@@ -66,7 +66,7 @@ class WorkFolder:
 
     def note(self, name: str, value: Any = None) -> None:
         """Keep a value as JSON; that the file is there says that a step is done."""
-        write_text(self.path(name), json.dumps(value), error=JobError)
+        write_text(self.path(name), json.dumps(value), error=OutputError)
 
     def noted(self, name: str) -> Any:
         """What was noted, now or before; None where nothing was."""
@@ -86,7 +86,7 @@ class WorkFolder:
                     for path in (path for pattern in HALF for path in self.folder.glob(pattern)):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
                 except OSError as error:
-                    raise JobError(f"{self.folder} cannot be used ({error.strerror}).") from None
+                    raise OutputError(f"{self.folder} cannot be used ({error.strerror}).") from None
                 self.note(JOB, command)
 
     def remove(self) -> None:

@@ -15,14 +15,14 @@ from pinvgcn.report.held_out import OURS, HeldOut
 from pinvgcn.report.held_out_scans import FOLDS, held_out_of_scan
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
-from pinvgcn.scans import Result
+from pinvgcn.scans import ScanResult
 from pinvgcn.scans.labels import name_of
 
 SHOWN = 10  # places where a label would help
 
 
 def write_scan_report(
-    result: Result, path: Path, *, random_state: int = 0, tell: Progress = silent
+    result: ScanResult, path: Path, *, random_state: int = 0, tell: Progress = silent
 ) -> HeldOut | None:
     """Test the model on held-out labels and write the page; returns how the methods did."""
     assert result.sample is not None
@@ -48,7 +48,7 @@ def write_scan_report(
     return heldout
 
 
-def scan_page(result: Result, heldout: HeldOut | None) -> str:
+def scan_page(result: ScanResult, heldout: HeldOut | None) -> str:
     """The whole page."""
     assert result.sample is not None
     started = time.perf_counter()
@@ -63,23 +63,24 @@ def scan_page(result: Result, heldout: HeldOut | None) -> str:
         prior=prior,
         classes=list(zip(names, result.given, result.counts, prior, recall, strict=True)),
         shown=len(result.sample.points),
-        places=[] if result.doubts is None else result.doubts.questions[:SHOWN],
+        places=result.questions[:SHOWN],
         figures=drawn,
         stages={**result.seconds, "report": time.perf_counter() - started},
     )
 
 
-def _figures(result: Result, heldout: HeldOut | None) -> dict[str, str]:
+def _figures(result: ScanResult, heldout: HeldOut | None) -> dict[str, str]:
     assert result.sample is not None
-    model, doubts = result.model, result.doubts
+    model = result.model
     names = tuple(class_name(c) if result.asprs and isinstance(c, int) else str(c) for c in result.classes)
     found = {
         "views": figures.views(result.sample.points, model.transduction_proba_.argmax(axis=1), names),
         "filters": figures.filters(learned_filters(model), "scan"),
         "training": figures.training([("Scan", np.asarray(model.spectrum_.values), model.loss_curve_)]),
     }
-    if doubts is not None and doubts.map is not None:
-        found["plan"] = figures.plan(doubts.map, [(one.x, one.y) for one in doubts.questions[:SHOWN]])
+    if result.confidence_map is not None:
+        places = [(one.x, one.y) for one in result.questions[:SHOWN]]
+        found["plan"] = figures.plan(result.confidence_map, places)
     if heldout is not None:
         broken = tuple(name.replace(" ", "\n") for name in names)
         found["confusion"] = figures.confusion(heldout.ours.confusion, broken, "scan")

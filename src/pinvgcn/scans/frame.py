@@ -1,17 +1,33 @@
-"""Frame: from the numbers of a file to what a model sees of its points."""
+"""Frame: from the numbers of a file to what a model sees of its points, and which columns it sees.
+
+A model keeps the columns by names of its own, since files call the same thing differently.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pinvgcn.errors import DataError
+from pinvgcn.distributed.group import Group
+from pinvgcn.errors import DataError, ModelFileError
+from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.io import ScanChunk, ScanSource
-from pinvgcn.scans.columns import field_of
 
 GRID = 1024.0  # metres that origins are multiples of
+
+# the names that models keep, and those in files, in small letters
+USEFUL = {
+    "intensity": ("intensity", "reflectance", "amplitude", "i"),
+    "return_number": ("return_number", "returnnumber", "return"),
+    "number_of_returns": ("number_of_returns", "numberofreturns", "num_returns"),
+    "red": ("red", "r", "diffuse_red"),
+    "green": ("green", "g", "diffuse_green"),
+    "blue": ("blue", "b", "diffuse_blue"),
+    "nir": ("nir", "near_infrared"),
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,20 @@ class Frame:
         """For a scan with these corners, in the units of its file."""
         x, y, z = (GRID * np.round(metres * (low + high) / 2 / GRID)).tolist()
         return cls(metres, (x, y, z), columns)
+
+    @classmethod
+    def of_model(cls, model: PinvGCNClassifier, path: Path, metres: float) -> Frame:
+        """Where a model was fitted, by what its file says."""
+        about = model.about_ or {}
+        if about.get("kind") == "scan":
+            x, y, z = about["origin"]
+            return cls(metres, (x, y, z), tuple(about["columns"]))
+        if model.fitted_.scaling.n_extra:
+            raise ModelFileError(
+                f"{path} does not say which columns its {model.fitted_.scaling.n_extra} features are. "
+                "Save it with `pinvgcn segment --save-model`, or predict in Python."
+            )
+        return cls(1.0, (0.0, 0.0, 0.0), ())  # fitted in Python, to coordinates as they were
 
     def points(self, coordinates: np.ndarray) -> np.ndarray:
         """(k, 3), in metres."""
@@ -72,3 +102,67 @@ class Frame:
     def about(self) -> dict[str, Any]:
         """For a model's file."""
         return {"origin": list(self.origin), "columns": list(self.columns)}
+
+
+def plain_name(field: str) -> str:
+    """A field's name as models keep it: small letters, without what CloudCompare puts before it."""
+    name = field.lower().removeprefix("scalar_")
+    return next((known for known, names in USEFUL.items() if name in names), name)
+
+
+def field_of(source: ScanSource, name: str) -> str | None:
+    """The field of a file that a model knows by this name."""
+    return next((field for field in source.fields if plain_name(field) == name), None)
+
+
+def candidates(source: ScanSource, wanted: tuple[str, ...] | None, *, besides: str | None) -> list[str]:
+    """Fields that may become features: those that are ``wanted``, else all useful ones; never the labels."""
+    if wanted is not None:
+        for field in wanted:
+            if field == besides:
+                raise DataError(f"{source.path}: {field!r} holds the labels and cannot be a feature.")
+            if source.fields[source.known_field(field)].kind not in "biuf":
+                raise DataError(
+                    f"{source.path}: a feature must be a column of numbers. Got {field!r}, which holds text."
+                )
+        return list(wanted)
+    numbers = [field for field, dtype in source.fields.items() if dtype.kind in "biuf" and field != besides]
+    found = {plain_name(field): field for field in reversed(numbers) if plain_name(field) in USEFUL}
+    return [found[name] for name in USEFUL if name in found]
+
+
+class ColumnRanges:
+    """The least and greatest value of columns that come piece by piece, and whether all are numbers."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.low = dict.fromkeys(names, np.inf)
+        self.high = dict.fromkeys(names, -np.inf)
+        self.gaps = dict.fromkeys(names, False)
+
+    def add(self, columns: dict[str, np.ndarray], rows: np.ndarray) -> None:
+        """Look at these rows of a piece."""
+        for name in self.low:
+            values = np.asarray(columns[name][rows], dtype=float)
+            if not np.isfinite(values).all():
+                self.gaps[name] = True
+            elif len(values):
+                self.low[name] = min(self.low[name], float(values.min()))
+                self.high[name] = max(self.high[name], float(values.max()))
+
+    def over(self, group: Group) -> ColumnRanges:
+        """Those of all processes."""
+        whole = ColumnRanges(list(self.low))
+        for name in self.low:
+            whole.low[name] = group.smallest(self.low[name])
+            whole.high[name] = group.largest(self.high[name])
+            whole.gaps[name] = bool(group.largest(int(self.gaps[name])))
+        return whole
+
+    def split(self) -> tuple[list[str], dict[str, str]]:
+        """The columns that can be used, and why the others cannot."""
+        left = {
+            name: "has gaps" if self.gaps[name] else "is the same everywhere"
+            for name in self.low
+            if self.gaps[name] or not self.low[name] < self.high[name]
+        }
+        return [name for name in self.low if name not in left], left

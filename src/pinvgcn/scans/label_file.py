@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.spatial import cKDTree
 
-from pinvgcn.errors import ColumnError, DataError, LabelError
+from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError
 from pinvgcn.io import ScanSource
+from pinvgcn.scans.requests import SegmentRequest
+from pinvgcn.scans.scan_files import ScanFiles
 
 NEAR = 0.05  # metres between a row's coordinates and the point that it means
 LABELS = ("label", "class", "classification")
@@ -63,11 +65,33 @@ class LabelFile:
             return cls(path, values, _numbers(table, ["index"], path)[:, 0], None, files)
         return cls(path, values, None, _numbers(table, ["x", "y", "z"], path))
 
-    def points(self, source: ScanSource, metres: float) -> np.ndarray:
-        """The number of the point that each row means: (r,)."""
-        found = self._by_index(source) if self.index is not None else self._by_place(source, metres)
-        self.check_twice(found)
-        return found
+    @classmethod
+    def of_scans(cls, request: SegmentRequest, files: ScanFiles) -> LabelFile:
+        """The labels of a request, each of which names a point of one of its scans."""
+        found = cls.read(request.labels)
+        if request.unlabelled is not None:
+            raise ParameterError(
+                "--unlabelled names values of a field of the scan. Got it beside the labels of "
+                f"{request.labels}; leave it out, and leave points without a label out of that file."
+            )
+        if found.index is None:
+            return found
+        names = [path.name for path in files.paths]
+        if found.files is None and len(names) > 1:
+            raise ColumnError(
+                f"{found.path} must say which of the {len(names)} scans an index is of: give it the columns "
+                "file,index,label or x,y,z,label."
+            )
+        given = np.full(len(found.index), names[0]) if found.files is None else found.files
+        plain = np.array([Path(name).name for name in given], dtype=object)
+        for row in np.flatnonzero(~np.isin(plain, names))[:1]:
+            raise DataError(
+                f"{found.path}, row {row + 1}: the file must be {'' if len(names) == 1 else 'one of '}"
+                f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}. Got {given[row]!r} instead."
+            )
+        count = dict(zip(names, files.counts, strict=True))
+        found._check_index(np.array([count[name] for name in plain]))
+        return replace(found, files=plain)
 
     def check_twice(self, found: np.ndarray) -> None:
         """That no two rows give one point different labels; ``found`` are the points' numbers."""
@@ -81,19 +105,7 @@ class LabelFile:
                     f"{self.values[first]!r} and {self.values[second]!r}. Remove one."
                 )
 
-    def _by_index(self, source: ScanSource) -> np.ndarray:
-        assert self.index is not None
-        if self.files is not None:
-            other = np.flatnonzero(self.files != source.path.name)
-            if len(other):
-                raise DataError(
-                    f"{self.path}, row {other[0] + 1}: the file must be {source.path.name}. "
-                    f"Got {self.files[other[0]]!r} instead."
-                )
-        self.check_index(np.full(len(self.index), source.count))
-        return self.index.astype(np.int64)
-
-    def check_index(self, counts: np.ndarray) -> None:
+    def _check_index(self, counts: np.ndarray) -> None:
         """That each row's index is below the ``counts`` (r,) of points of its scan."""
         assert self.index is not None
         wrong = (self.index != np.floor(self.index)) | (self.index < 0) | (self.index >= counts)
@@ -103,11 +115,6 @@ class LabelFile:
                 f"{self.path}, row {row + 1}: the index must be one of 0 to {counts[row] - 1:,}. "
                 f"Got {self.index[row]:g} instead."
             )
-
-    def _by_place(self, source: ScanSource, metres: float) -> np.ndarray:
-        distance, number = self.nearest(source, metres)
-        self.check_near(distance, str(source.path))
-        return number
 
     def nearest(self, source: ScanSource, metres: float) -> tuple[np.ndarray, np.ndarray]:
         """Distances and numbers of the points nearest to the rows' places, infinite where none is near; only

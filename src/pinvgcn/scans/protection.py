@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pinvgcn.distributed.group import ALONE, Group, together
+from pinvgcn.distributed.group import together
 from pinvgcn.errors import DataError, LabelError, ParameterError
 from pinvgcn.io import ScanSource
-from pinvgcn.scans.columns import plain_name
+from pinvgcn.scans.frame import plain_name
 from pinvgcn.scans.label_file import LABELS
 from pinvgcn.scans.labels import (
     CLASSIFICATION,
@@ -29,13 +29,10 @@ from pinvgcn.scans.labels import (
     plain_class,
     too_many,
 )
-from pinvgcn.scans.requests import PredictRequest, SegmentRequest
-from pinvgcn.scans.survey import PIECE
+from pinvgcn.scans.requests import ScanRequest, SegmentRequest
+from pinvgcn.scans.scan_files import PIECE, ScanFiles
 
-FREE, FOREIGN = (
-    -1,
-    -2,
-)  # codes of a point that is not protected, and of one whose class the model does not know
+FREE, FOREIGN = -1, -2  # codes: a point that is not protected, and one whose class the model does not know
 ONLY, KEEP = "--only", "--keep"
 SHOWN = 8  # classes in a sentence
 
@@ -49,16 +46,14 @@ class Protection:
     field: str
 
     @classmethod
-    def of(
-        cls, request: SegmentRequest | PredictRequest, source: ScanSource, target: str
-    ) -> Protection | None:
+    def of(cls, request: ScanRequest, source: ScanSource, target: str) -> Protection | None:
         """What is asked for, if anything is; ``target`` is the field that the class goes to."""
-        check_options(request)
         words = request.keep if request.only is None else request.only
         if words is None:
             return None
         option = KEEP if request.only is None else ONLY
-        field = class_field(source, target, getattr(request, "labels", None))
+        labels = request.labels if isinstance(request, SegmentRequest) else None
+        field = class_field(source, target, labels)
         if field is None:
             raise DataError(
                 f"{option} needs the classes of the file, and {source.path} has no column that holds them: "
@@ -97,7 +92,7 @@ class Protection:
         return f"{self.option} {','.join(self.words)}"
 
 
-def check_options(request: SegmentRequest | PredictRequest) -> None:
+def check_options(request: ScanRequest) -> None:
     """That one of the two is given at most."""
     if request.only is not None and request.keep is not None:
         raise ParameterError(
@@ -191,28 +186,19 @@ class Protected:
 
 
 def protect(
-    rule: Protection,
-    sources: Mapping[int, ScanSource],
-    given: Mapping[int, np.ndarray] | None,
-    classes: list[Any],
-    *,
-    of: str,
-    group: Group = ALONE,
+    rule: Protection, files: ScanFiles, given: Mapping[int, np.ndarray] | None, classes: list[Any]
 ) -> tuple[dict[int, np.ndarray], Protected]:
-    """Read the classes of this rank's files: for each point the code of the class that it keeps, FOREIGN or
-    FREE (n,); and the totals over all ranks.
+    """Read the classes of own files: for each point the code of the class that it keeps, FOREIGN or FREE
+    (n,); and the totals over all files.
 
     Points with another label of their own, in ``given`` (n,) codes, are free: the label is newer.
     """
     reader = _ClassReader(rule, classes)
-    with together(group):
-        codes = {
-            at: reader.read(source, None if given is None else given[at]) for at, source in sources.items()
-        }
+    with together(files.group):
+        codes = {at: reader.read(files.open(at), None if given is None else given[at]) for at in files.mine}
     seen, kept, free = Counter[Any](), Counter[Any](), 0
-    for one, other, count in group.values(
-        (list(reader.seen.items()), list(reader.kept.items()), reader.free)
-    ):
+    own = (list(reader.seen.items()), list(reader.kept.items()), reader.free)
+    for one, other, count in files.group.values(own):
         seen.update(dict(one))
         kept.update(dict(other))
         free += count
@@ -221,12 +207,12 @@ def protect(
     if not met:
         there = ", ".join(str(value) for value in sorted(seen, key=_order)[:SHOWN] if value is not None)
         raise LabelError(
-            f"{rule.option} must name classes that points of {of} have in {rule.field!r}: "
+            f"{rule.option} must name classes that points of {files.given} have in {rule.field!r}: "
             f"{there}{', …' if len(seen) > SHOWN else ''}. Got {','.join(rule.words)} instead."
         )
     if not free:
         others = "; labelled points keep their label, unless --relabel is given" if given is not None else ""
-        raise LabelError(f"{rule.said} leaves no point of {of} to be classified{others}.")
+        raise LabelError(f"{rule.said} leaves no point of {files.given} to be classified{others}.")
     return codes, Protected(rule, [(value, kept[value]) for value in sorted(kept, key=_order)], absent)
 
 

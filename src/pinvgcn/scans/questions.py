@@ -12,9 +12,10 @@ import numpy as np
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.asprs import class_name
 from pinvgcn.io.question_file import DIGITS, expected_wrong, write_question_file
-from pinvgcn.scans.everywhere import ALONE, OUTSIDE
 from pinvgcn.scans.frame import Frame
-from pinvgcn.scans.places import DoubtfulPlace
+from pinvgcn.scans.scan_files import ScanFiles
+from pinvgcn.scans.streaming import ALONE, OUTSIDE
+from pinvgcn.scans.uncertainty import DoubtfulPlace
 from pinvgcn.wording import counted
 
 COLUMNS = (
@@ -49,11 +50,10 @@ class Question:
 
 
 def questions(
-    places: Iterable[DoubtfulPlace], frame: Frame, names: list[str], starts: np.ndarray,
-    classes: list[Any], *,
-    asprs: bool,
-) -> list[Question]:  # fmt: skip
-    """``names`` are those of the files of the cloud, ``starts`` the numbers of their first points."""
+    places: Iterable[DoubtfulPlace], frame: Frame, files: ScanFiles, classes: list[Any]
+) -> list[Question]:
+    """About these places of a cloud."""
+    starts, asprs = files.starts, files.asprs
     found = []
     for number, place in enumerate(places, start=1):
         file = int(np.searchsorted(starts, place.index, side="right")) - 1
@@ -62,7 +62,7 @@ def questions(
         other = place.second >= 0
         found.append(
             Question(
-                number, names[file], int(place.index - starts[file]), x, y, z,
+                number, files.paths[file].name, int(place.index - starts[file]), x, y, z,
                 predicted=classes[place.code] if told else None,
                 predicted_name=_name(classes[place.code], asprs) if told else "",
                 confidence=round(place.confidence, 4),

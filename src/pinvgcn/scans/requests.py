@@ -2,22 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from pathlib import Path
 from typing import Any
 
+from pinvgcn.errors import ParameterError
 from pinvgcn.features.tiles import SIZE
+from pinvgcn.io.atomic import check_output
+from pinvgcn.io.scan_writer import ENDINGS
+from pinvgcn.jobs.input_files import stands_for_several
+from pinvgcn.jobs.work_folder import NAME
 
 FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
 
 
+class _Places:
+    """Where a job reads and writes, by what was asked for."""
+
+    scans: Path | Sequence[Path]
+    out: Path
+
+    @property
+    def paths(self) -> list[Path]:
+        """The scans as they were named: files, patterns or lists."""
+        return [self.scans] if isinstance(self.scans, Path) else list(self.scans)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder for the copies of several scans; None where ``out`` is the copy of one."""
+        return self.out if stands_for_several(self.paths) else None
+
+    def check_place(self) -> None:
+        """That ``out`` can be written, or can be a folder where it must be one."""
+        if self.folder is None:
+            check_output(self.out, force=True)
+            return
+        if self.out.exists() and not self.out.is_dir():
+            raise ParameterError(
+                f"The copies of several scans need a folder. Got the file {self.out} as -o instead."
+            )
+        if not self.out.exists() and self.out.suffix.lower() in ENDINGS:
+            raise ParameterError(
+                "The copies of several scans go into a folder, which is made. "
+                f"Got {self.out} as -o, the name of a scan."
+            )
+
+    def copy(self, scan: Path) -> Path:
+        """Where the copy of a scan goes."""
+        return self.out if self.folder is None else self.folder / scan.name
+
+    @property
+    def work_place(self) -> Path:
+        """Where the job keeps what is done: in the folder of the copies, or beside the one copy."""
+        return self.out.with_name(f".{self.out.name}{NAME}") if self.folder is None else self.folder / NAME
+
+
 @dataclass(frozen=True)
-class SegmentRequest:
+class SegmentRequest(_Places):
     """What ``segment`` is to do."""
 
-    scan: Path
+    scans: Path | Sequence[Path]  # several are one cloud
     labels: str
     out: Path
     unlabelled: tuple[str, ...] | None = None
@@ -26,7 +72,7 @@ class SegmentRequest:
     relabel: bool = False
     metres: float | None = None  # per unit; None: what the file says, or 1
     save_model: Path | None = None
-    report: Path | None = None  # whoever writes it, it must not be there
+    report: Path | None = None  # written by others, from the result
     fit_points: int = FIT_POINTS
     tile_points: int = SIZE
     random_state: int = 0
@@ -37,13 +83,18 @@ class SegmentRequest:
     questions: Path | None = None  # where to list the places that labels would help most
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether the second most probable class is needed, too."""
+        return self.questions is not None or self.report is not None
+
 
 @dataclass(frozen=True)
-class PredictRequest:
+class PredictRequest(_Places):
     """What ``predict`` is to do."""
 
     model: Path
-    scan: Path
+    scans: Path | Sequence[Path]
     out: Path
     field: str | None = None
     metres: float | None = None
@@ -53,3 +104,11 @@ class PredictRequest:
     only: tuple[str, ...] | None = None
     keep: tuple[str, ...] | None = None
     questions: Path | None = None
+
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether the second most probable class is needed, too."""
+        return self.questions is not None
+
+
+ScanRequest = SegmentRequest | PredictRequest

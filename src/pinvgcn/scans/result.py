@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,57 +16,55 @@ from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.fitted_model import ELSEWHERE
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.prediction_sets import SetSizes
-from pinvgcn.scans.doubts import Doubts
-from pinvgcn.scans.fitting import Sample
 from pinvgcn.scans.labels import name_of
 from pinvgcn.scans.protection import Protected
+from pinvgcn.scans.questions import Question
+from pinvgcn.scans.scan_files import ScanFiles
+from pinvgcn.scans.subsample import FittedPoints
+from pinvgcn.scans.uncertainty import ConfidenceMap
 from pinvgcn.wording import counted, verb
 
 MISPLACED = 0.9  # of the points far from all of training: it is not the model that is wrong
 AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
 
 
-class Input(Protocol):
-    """What was read: a scan, or several that are one cloud."""
-
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def format(self) -> str: ...
-
-    @property
-    def count(self) -> int: ...
-
-
 @dataclass(frozen=True)
-class Result:
+class ScanResult:
     """What was done."""
 
-    source: Input
-    out: Path
+    source: ScanFiles
+    out: Path  # a file, or a folder for several
     field: str
     classes: list[Any]
-    asprs: bool
     given: np.ndarray  # (classes,) labels
     counts: np.ndarray  # (classes,) points that have the class now, but for protected ones
     mean_confidence: float  # over the points that were predicted
     noise: int
     outside: int
     alone: int
-    metres: float
     fields: list[str]  # that became features
     left_out: dict[str, str]
-    fitted: int  # points that the model was fitted to
     tiles: int
     seconds: dict[str, float]
     model: PinvGCNClassifier = attribute(repr=False)
-    sample: Sample | None = attribute(default=None, repr=False)
+    sample: FittedPoints | None = attribute(default=None, repr=False)
     sets: SetSizes | None = None
     set_column: str | None = None  # how to read it
     unit: str | None = None  # what speaks for another unit than that of training
     protected: Protected | None = None  # points that keep the class of their file
-    doubts: Doubts | None = attribute(default=None, repr=False)
+    questions: list[Question] = attribute(default_factory=list, repr=False)  # best first
+    question_file: Path | None = None
+    confidence_map: ConfidenceMap | None = attribute(default=None, repr=False)  # for a report
+
+    @property
+    def asprs(self) -> bool:
+        """Whether the numbers of classes have a standard meaning."""
+        return self.source.asprs
+
+    @property
+    def fitted(self) -> int:
+        """Points that the model was fitted to."""
+        return self.model.spectrum_.n_nodes
 
     @property
     def estimate(self) -> AccuracyEstimate | None:
@@ -183,7 +181,7 @@ class Result:
             "output": str(self.out),
             "field": self.field,
             "points": self.source.count,
-            "metres_per_unit": self.metres,
+            "metres_per_unit": self.source.metres,
             "cell": None if self.lattice is None else self.lattice.cell,
             "classes": [
                 {
@@ -213,7 +211,7 @@ class Result:
             },
             "weights": dict(self.model.fitted_.ensemble.weights),
             "weights_elsewhere": None if away is None else dict(away),
-            "questions": None if self.doubts is None or self.doubts.path is None else str(self.doubts.path),
+            "questions": None if self.question_file is None else str(self.question_file),
             "sets": None if self.sets is None else {**self.sets.as_dict(), "written_as": self.set_column},
         }
 

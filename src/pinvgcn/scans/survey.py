@@ -1,4 +1,7 @@
-"""Survey: one pass over a scan that finds where it is, which columns vary, and what is labelled."""
+"""Survey: one pass over the scans finds where the cloud is, which columns vary, and what is labelled.
+
+Each process reads its own files; then all know the same.
+"""
 
 from __future__ import annotations
 
@@ -9,95 +12,194 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.errors import DataError, LabelError, ParameterError
+from pinvgcn.errors import DataError, LabelError
 from pinvgcn.io import ScanSource
 from pinvgcn.jobs import Progress
-from pinvgcn.scans.columns import Ranges, candidates, plain_name
-from pinvgcn.scans.frame import Frame
+from pinvgcn.scans.frame import ColumnRanges, Frame, candidates, field_of, plain_name
 from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.labels import CLASSIFICATION, OMITTED, UNKNOWN, Classes, FieldLabels, has_noise, noise_in
-
-PIECE = 500_000  # points read at a time
+from pinvgcn.scans.labels import (
+    CLASSIFICATION,
+    MOST,
+    OMITTED,
+    UNKNOWN,
+    Classes,
+    FieldLabels,
+    has_noise,
+    noise_in,
+    too_many,
+)
+from pinvgcn.scans.protection import Protected
+from pinvgcn.scans.requests import SegmentRequest
+from pinvgcn.scans.scan_files import PIECE, ScanFiles
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a scan offers to learn from."""
+    """What is known before the work begins. It is small: a job that goes on reads it instead of all files."""
 
     frame: Frame
-    fields: list[str]  # of the file, that become features
-    left_out: dict[str, str]  # fields that do not, and why
+    left_out: dict[str, str]  # fields that are no features, and why
     classes: list[Any]
-    codes: np.ndarray  # (n,) int16
+    counts: np.ndarray  # (classes,) labels
+    points: int  # all but noise, as far as that is known
+    protected: Protected | None = None
 
     @property
-    def counts(self) -> np.ndarray:
-        """Labels of each class."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
+    def unlabelled(self) -> int:
+        """Points without a label."""
+        return self.points - int(self.counts.sum())
 
-    @property
-    def omitted(self) -> int:
-        """Points of noise."""
-        return int((self.codes == OMITTED).sum())
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "metres": self.frame.metres,
+            **self.frame.about(),
+            "left_out": self.left_out,
+            "classes": self.classes,
+            "counts": self.counts.tolist(),
+            "points": self.points,
+            "protected": None if self.protected is None else self.protected.noted(),
+        }
+
+    @classmethod
+    def from_dict(cls, said: dict[str, Any]) -> Survey:
+        """What ``as_dict`` gave."""
+        return cls(
+            Frame(said["metres"], tuple(said["origin"]), tuple(said["columns"])),
+            said["left_out"],
+            said["classes"],
+            np.array(said["counts"], dtype=np.int64),
+            said["points"],
+            None if said["protected"] is None else Protected.from_note(said["protected"]),
+        )
 
 
 def survey(
-    source: ScanSource,
-    labels: str,
-    *,
-    unlabelled: tuple[str, ...] | None,
-    features: tuple[str, ...] | None,
-    metres: float,
-    tell: Progress,
-) -> Survey:
-    """Read a scan once; ``labels`` is a field of it, or a CSV file."""
-    beside = LabelFile.read(labels) if is_file(labels, source) else None
-    if beside is not None and unlabelled is not None:
-        raise ParameterError(
-            "--unlabelled names values of a field of the scan. Got it beside the labels of "
-            f"{labels}; leave it out, and leave points without a label out of that file."
-        )
-    own = FieldLabels.of(source, labels, unlabelled) if beside is None else None
-    noisy = has_noise(source)
-    wanted = candidates(source, features, besides=None if own is None else own.name)
-    names = {*wanted, *([own.name] if own else []), *([CLASSIFICATION] if noisy else [])}
-    ranges, classes = Ranges(wanted), Classes()
-    codes = np.full(source.count, UNKNOWN, dtype=np.int16)
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    tell("Reading", 0, source.count)
-    for piece in source.chunks(PIECE, fields=names):
-        rows = slice(piece.start, piece.start + len(piece))
-        noise = noise_in(piece) if noisy else np.zeros(len(piece), dtype=bool)
-        if own is not None:
-            known = own.known(piece) & ~noise
-            codes[rows][known] = classes.codes(piece.fields[own.name][known], f"{source.path}: {own.name!r}")
-        codes[rows][noise] = OMITTED
-        ranges.add(piece.fields, ~noise)
-        if not noise.all():
-            low = np.minimum(low, piece.points[~noise].min(axis=0))
-            high = np.maximum(high, piece.points[~noise].max(axis=0))
-        tell("Reading", rows.stop, source.count)
-    if beside is not None:
-        points = beside.points(source, metres)
-        stays = codes[points] != OMITTED
-        codes[points[stays]] = classes.codes(beside.values[stays], str(beside.path))
-    if not len(classes.values):
-        raise LabelError(
-            f"{source.path} must have labelled points. Got none in {labels!r}; label some points of each "
-            "class, or say with --unlabelled which values mean unlabelled."
-        )
-    values, ranks = classes.in_order()
-    labelled = codes >= 0
-    codes[labelled] = ranks[codes[labelled]]
-    counts = np.bincount(codes[labelled], minlength=len(values))
-    if (counts > 0).sum() < 2:
-        raise LabelError(
-            f"{source.path} must have labelled points of two classes or more. "
-            f"Got {counts.sum():,} of {values[0]!r} alone."
-        )
-    used, left_out = ranges.split()
-    frame = Frame.around(low, high, metres, tuple(plain_name(field) for field in used))
-    return Survey(frame, used, left_out, values, codes)
+    files: ScanFiles, request: SegmentRequest, progress: Progress
+) -> tuple[Survey, dict[int, np.ndarray]]:
+    """Read the scans once; with the codes (n,) int16 of the points of each own file."""
+    reader = _Reader(files, request)
+    for file in files.mine:
+        reader.read(file, progress)
+    if reader.beside is not None:
+        reader.place_labels(reader.beside)
+    classes, counts = reader.agreed_classes()
+    _check(files, request.labels, classes, counts)
+    names, left_out = reader.agreed_columns()
+    group = files.group
+    low, high = group.smallest(reader.low), group.largest(reader.high)
+    noise = group.sum(sum(int((codes == OMITTED).sum()) for codes in reader.codes.values()))
+    frame = Frame.around(low, high, files.metres, tuple(names))
+    return Survey(frame, left_out, classes, counts, files.count - noise), reader.codes
+
+
+class _Reader:
+    """Reads the files of one process and agrees with the others."""
+
+    def __init__(self, files: ScanFiles, request: SegmentRequest) -> None:
+        self.files, self.request = files, request
+        first = files.open(0)
+        self.beside = LabelFile.of_scans(request, files) if is_file(request.labels, first) else None
+        own = request.labels if self.beside is None else None
+        self.names = {plain_name(field): field for field in candidates(first, request.features, besides=own)}
+        self.lacking = self._lacking() if request.features is None else {}
+        self.ranges = ColumnRanges([name for name in self.names if name not in self.lacking])
+        self.classes = Classes()
+        self.codes: dict[int, np.ndarray] = {}
+        self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
+        self.done = 0
+
+    def _lacking(self) -> dict[str, str]:
+        """Columns of the first file that another does not have."""
+        lacking: dict[str, str] = {}
+        for path, fields in zip(self.files.paths, self.files.fields, strict=True):
+            for name in self.names.keys() - {plain_name(field) for field in fields}:
+                lacking.setdefault(name, f"is not in {path.name}")
+        return lacking
+
+    def read(self, file: int, progress: Progress) -> None:
+        """One pass over a file."""
+        source = self.files.open(file)
+        own = None
+        if self.beside is None:
+            own = FieldLabels.of(source, self.request.labels, self.request.unlabelled)
+        if self.request.features is not None:
+            candidates(source, self.request.features, besides=None if own is None else own.name)
+        fields = {name: _known(source, name) for name in self.ranges.low}
+        noisy = has_noise(source)
+        wanted = {*fields.values(), *([own.name] if own else []), *([CLASSIFICATION] if noisy else [])}
+        codes = self.codes[file] = np.full(source.count, UNKNOWN, dtype=np.int16)
+        progress("Reading", self.done, self.files.own_count)
+        for piece in source.chunks(PIECE, fields=wanted):
+            rows = slice(piece.start, piece.start + len(piece))
+            noise = noise_in(piece) if noisy else np.zeros(len(piece), dtype=bool)
+            if own is not None:
+                known = own.known(piece) & ~noise
+                name = f"{source.path}: {own.name!r}"
+                codes[rows][known] = self.classes.codes(piece.fields[own.name][known], name)
+            codes[rows][noise] = OMITTED
+            self.ranges.add({name: piece.fields[field] for name, field in fields.items()}, ~noise)
+            if not noise.all():
+                self.low = np.minimum(self.low, piece.points[~noise].min(axis=0))
+                self.high = np.maximum(self.high, piece.points[~noise].max(axis=0))
+            self.done += len(piece)
+            progress("Reading", self.done, self.files.own_count)
+
+    def place_labels(self, beside: LabelFile) -> None:
+        """Labels of a CSV, at the points of own files."""
+        starts = self.files.starts
+        if beside.index is not None:
+            assert beside.files is not None
+            place = {path.name: at for at, path in enumerate(self.files.paths)}
+            file = np.array([place[name] for name in beside.files])
+            number = starts[file] + beside.index.astype(np.int64)
+        else:
+            number = self._nearest(beside)
+            file = np.searchsorted(starts, number, side="right") - 1
+        beside.check_twice(number)
+        for at in self.files.mine:
+            rows = np.flatnonzero(file == at)
+            points = number[rows] - starts[at]
+            stays = self.codes[at][points] != OMITTED
+            self.codes[at][points[stays]] = self.classes.codes(beside.values[rows[stays]], str(beside.path))
+
+    def _nearest(self, beside: LabelFile) -> np.ndarray:
+        """The number of the point that each row means, whichever process reads it."""
+        nobody, group = np.iinfo(np.int64).max, self.files.group
+        distance, number = np.full(len(beside.values), np.inf), np.full(len(beside.values), nobody)
+        for at in self.files.mine:
+            far, place = beside.nearest(self.files.open(at), self.files.metres)
+            nearer = far < distance
+            distance = np.where(nearer, far, distance)
+            number = np.where(nearer, place + self.files.starts[at], number)
+        least = group.smallest(distance)
+        beside.check_near(least, self.files.given)
+        found: np.ndarray = group.smallest(np.where(distance == least, number, nobody))
+        return found
+
+    def agreed_classes(self) -> tuple[list[Any], np.ndarray]:
+        """The classes of all processes in ascending order, and their labels; own codes become those."""
+        union = Classes()
+        for values in self.files.group.values(self.classes.values):
+            for value in values:
+                if value not in union.code:
+                    union.code[value] = len(union.values)
+                    union.values.append(value)
+        if len(union.values) > MOST:
+            raise too_many(f"{self.files.given}: {self.request.labels!r}", union.values[MOST])
+        values, ranks = union.in_order()
+        new = np.array([ranks[union.code[value]] for value in self.classes.values], dtype=np.int16)
+        counts = np.zeros(len(values), dtype=np.int64)
+        for codes in self.codes.values():
+            labelled = codes >= 0
+            codes[labelled] = new[codes[labelled]]
+            counts += np.bincount(codes[labelled], minlength=len(values))
+        return values, self.files.group.sum(counts)
+
+    def agreed_columns(self) -> tuple[list[str], dict[str, str]]:
+        """The columns to use by the values in all files, and why others are left out, by their field."""
+        used, left_out = self.ranges.over(self.files.group).split()
+        return used, {self.names[name]: why for name, why in {**self.lacking, **left_out}.items()}
 
 
 def is_file(labels: str, source: ScanSource) -> bool:
@@ -114,3 +216,25 @@ def is_file(labels: str, source: ScanSource) -> bool:
             f"Its fields: {', '.join(source.fields) or 'none besides x, y, z'}."
         )
     return path.is_file()
+
+
+def _known(source: ScanSource, name: str) -> str:
+    field = field_of(source, name)
+    if field is None:
+        raise DataError(f"{source.path} must have a field {name!r}, as the first scan has.")
+    return field
+
+
+def _check(files: ScanFiles, labels: str, classes: list[Any], counts: np.ndarray) -> None:
+    if not len(classes):
+        raise LabelError(
+            f"{files.given} must have labelled points. Got none in {labels!r}; label some points of each "
+            "class, or say with --unlabelled which values mean unlabelled."
+        )
+    if (counts > 0).sum() < 2:
+        raise LabelError(
+            f"{files.given} must have labelled points of two classes or more. "
+            f"Got {counts.sum():,} of {classes[0]!r} alone."
+        )
+    if -1 in classes:
+        raise LabelError("-1 means unlabelled and cannot be a class. Give that class another number.")

@@ -38,7 +38,7 @@ class TableFiles:
     @property
     def several(self) -> bool:
         """Whether copies go into a folder."""
-        return stands_for_several(self.tables) or (self.out is not None and self.out.is_dir())
+        return stands_for_several(self.tables, folders=True) or (self.out is not None and self.out.is_dir())
 
     def found(self) -> list[Path]:
         """The files that are read."""

@@ -16,7 +16,7 @@ from pinvgcn.experiments.task import Kind, Task
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_scan, open_table
 from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
-from pinvgcn.scans.columns import candidates
+from pinvgcn.scans.frame import candidates
 
 PER_CLASS: dict[Kind, int] = {"table": 10, "points": 100}
 TITLES = {

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pinvgcn.report.figures.drawing import WIDTH, drawing, inline_svg
 from pinvgcn.report.figures.palette import BLUE, SEQUENTIAL
-from pinvgcn.scans.confidence_map import ConfidenceMap
+from pinvgcn.scans.uncertainty import ConfidenceMap
 
 LOWEST = 0.4  # confidence of the strongest colour
 LONGEST = 2048  # pixels of a side

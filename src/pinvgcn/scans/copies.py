@@ -1,8 +1,12 @@
-"""The copy of a scan in which every point has a class, its probability, a flag and, if asked for, a set."""
+"""The copy of a scan in which every point has a class, its probability, a flag and, if asked for, a set.
+
+Files of numbers hold a set as an unsigned whole number whose bit i, from the least, stands for the i-th class
+in ascending order; text holds the classes themselves, as ``2|6``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +14,17 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.fitting.prediction_sets import as_bits
+from pinvgcn.fitting.prediction_sets import MOST, as_words, check_words, from_bits
 from pinvgcn.io import ScanSource, ScanWriter
-from pinvgcn.io.atomic import check_output
 from pinvgcn.io.scan_writer import format_of
 from pinvgcn.jobs import Progress
-from pinvgcn.scans.everywhere import ALONE
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
-from pinvgcn.scans.protection import FOREIGN, FREE, Protected
-from pinvgcn.scans.sets import SET, column, column_type
-from pinvgcn.scans.survey import PIECE
+from pinvgcn.scans.outcomes import NOTHING, PROTECTED, Outcomes
+from pinvgcn.scans.protection import Protected
+from pinvgcn.scans.scan_files import PIECE
+from pinvgcn.scans.streaming import ALONE
 
-PREDICTED, CONFIDENCE, FLAG = "predicted", "confidence", "outside"
-NOTHING, PROTECTED = -1, -2  # codes of a point without a prediction, and of one that keeps its file's class
+PREDICTED, CONFIDENCE, FLAG, SET = "predicted", "confidence", "outside", "set"
 ABSENT = -1  # a class that is missing, in a column of whole numbers
 WIDEST = {"ply": 4}  # bytes of a whole number
 
@@ -32,97 +34,7 @@ def default_field(source: ScanSource) -> str:
     return CLASSIFICATION if source.format in LAS else PREDICTED
 
 
-@dataclass
-class Outcomes:
-    """For every point of a scan: the code of its class, NOTHING or PROTECTED; the class's probability; its
-    flag."""
-
-    codes: np.ndarray  # (n,) int16
-    confidence: np.ndarray  # (n,) float32, 0 where nothing is predicted or the model does not know the class
-    flags: np.ndarray  # (n,) uint8
-    sets: np.ndarray | None = None  # (n,) uint64, bits
-    second: np.ndarray | None = None  # (n,) int16, the next most probable class, or NOTHING
-    second_confidence: np.ndarray | None = None  # (n,) float32
-
-    @classmethod
-    def empty(cls, count: int, folder: Path | None, *, sets: bool = False, second: bool = False) -> Outcomes:
-        """In memory, or in files of a folder."""
-
-        def array(name: str, dtype: Any) -> np.ndarray:
-            if folder is None:
-                return np.zeros(count, dtype)
-            return np.memmap(folder / name, dtype, mode="w+", shape=(count,))
-
-        codes = array("codes", np.int16)
-        codes[:] = NOTHING
-        return cls(
-            codes,
-            array("confidence", np.float32),
-            array("flags", np.uint8),
-            array("sets", np.uint64) if sets else None,
-            array("second", np.int16) if second else None,
-            array("second_confidence", np.float32) if second else None,
-        )
-
-    def at(self, rows: np.ndarray) -> Outcomes:
-        """Of some points, in memory."""
-        some = {name: array[rows] for name, array in vars(self).items() if array is not None}
-        return Outcomes(**some)
-
-    def put(
-        self,
-        index: np.ndarray,
-        proba: np.ndarray,
-        flags: np.ndarray,
-        given: np.ndarray | None = None,
-        sets: np.ndarray | None = None,
-        kept: np.ndarray | None = None,
-    ) -> None:
-        """Answers at some points. Those with a label of their own, ``given`` as codes, keep it, and those
-        with ``kept`` codes the class of their file; their set, as that of all, is the model's."""
-        codes = proba.argmax(axis=1)
-        if given is not None:
-            codes = np.where(given >= 0, given, codes)
-        alone = (flags == ALONE) & (True if given is None else given < 0)
-        silent = flags == ALONE
-        written = np.where(alone, NOTHING, codes)
-        if kept is not None:
-            written = np.where(kept == FREE, written, PROTECTED)
-            codes = np.where(kept >= 0, kept, codes)
-            silent |= kept == FOREIGN
-        self.codes[index] = written
-        self.confidence[index] = np.where(silent, 0.0, proba[np.arange(len(codes)), codes])
-        self.flags[index] = flags
-        if self.sets is not None and sets is not None:
-            self.sets[index] = np.where(flags == ALONE, 0, as_bits(sets)).astype(np.uint64)
-        if self.second is not None and self.second_confidence is not None:
-            others = np.array(proba)
-            others[np.arange(len(codes)), codes] = -1.0
-            second = others.argmax(axis=1)
-            self.second[index] = np.where(flags == ALONE, NOTHING, second)
-            self.second_confidence[index] = np.where(flags == ALONE, 0.0, others.max(axis=1))
-
-
-def _room(values: np.ndarray, present: np.dtype | None, field: str, out: Path, format: str) -> np.dtype:
-    """The type of a column that is to hold ``values``: the one it has where all fit, else a wider one."""
-    least, most = int(values.min()), int(values.max())
-    now = present if present is not None and present.kind in "iu" else np.dtype(np.int32)
-    if np.iinfo(now).min <= least and most <= np.iinfo(now).max:
-        return now
-    wider = np.result_type(now, np.min_scalar_type(least), np.min_scalar_type(most))
-    if wider.kind == "f" and now != np.uint64 and most <= np.iinfo(np.int64).max:
-        wider = np.dtype(np.int64)  # NumPy takes large numbers for unsigned ones
-    if wider.kind not in "iu" or wider.itemsize > WIDEST.get(format, 8):
-        large = most if most > np.iinfo(now).max else least
-        raise LabelError(
-            f"{field!r} of {out} holds whole numbers up to {np.iinfo(now).max:,}, and {format.upper()} has "
-            f"none for both those and class {large}. Give that class a smaller number, or choose another "
-            "--field."
-        )
-    return wider
-
-
-class Copy:
+class ScanCopy:
     """Writes the copy; whatever can be known to fail fails when it is made, before any work."""
 
     def __init__(
@@ -132,11 +44,9 @@ class Copy:
         field: str | None,
         classes: list[Any],
         *,
-        force: bool,
         sets: bool = False,
         kept: Protected | None = None,
     ) -> None:
-        check_output(out, force=force)
         self.source, self.field, self.classes = source, field or default_field(source), classes
         self.kept = kept
         self.format = format_of(source, out)
@@ -171,7 +81,7 @@ class Copy:
             values = np.append(values, ABSENT)
         return _room(values, present, self.field, out, self.format)
 
-    def write(self, outcomes: Outcomes, tell: Progress) -> None:
+    def write(self, outcomes: Outcomes, progress: Progress) -> None:
         """All points in the order of the file."""
         gaps = bool((outcomes.codes == NOTHING).any())
         protected = bool((outcomes.codes == PROTECTED).any())
@@ -192,7 +102,7 @@ class Copy:
                     absent = columns[FLAG] == ALONE
                     columns[name] = column(outcomes.sets[rows], absent, self.classes, dtype)
                 writer.write(columns)
-                tell("Writing", rows.stop, self.source.count)
+                progress("Writing", rows.stop, self.source.count)
 
     def _with_present(
         self, classes: np.ndarray, codes: np.ndarray, gaps: bool, protected: bool
@@ -228,3 +138,52 @@ def _as_written(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if values.dtype.kind == "f" and dtype.kind in "iu":
         return np.where(np.isnan(values), ABSENT, values)
     return values
+
+
+def _room(values: np.ndarray, present: np.dtype | None, field: str, out: Path, format: str) -> np.dtype:
+    """The type of a column that is to hold ``values``: the one it has where all fit, else a wider one."""
+    least, most = int(values.min()), int(values.max())
+    now = present if present is not None and present.kind in "iu" else np.dtype(np.int32)
+    if np.iinfo(now).min <= least and most <= np.iinfo(now).max:
+        return now
+    wider = np.result_type(now, np.min_scalar_type(least), np.min_scalar_type(most))
+    if wider.kind == "f" and now != np.uint64 and most <= np.iinfo(np.int64).max:
+        wider = np.dtype(np.int64)  # NumPy takes large numbers for unsigned ones
+    if wider.kind not in "iu" or wider.itemsize > WIDEST.get(format, 8):
+        large = most if most > np.iinfo(now).max else least
+        raise LabelError(
+            f"{field!r} of {out} holds whole numbers up to {np.iinfo(now).max:,}, and {format.upper()} has "
+            f"none for both those and class {large}. Give that class a smaller number, or choose another "
+            "--field."
+        )
+    return wider
+
+
+def column_type(format: str, classes: Sequence[Any]) -> np.dtype:
+    """In which a file of this format holds sets; an error where it cannot."""
+    if format == "text":
+        check_words(classes)
+    most = 32 if format in ("ply", "pcd") else MOST
+    if len(classes) > most:
+        raise LabelError(
+            f"The sets of a scan in {format.upper()} hold {most} classes at most. Got {len(classes)}; "
+            "leave --sets out."
+        )
+    if format == "text":
+        return np.dtype(object)
+    return np.dtype(np.uint32 if len(classes) <= 32 else np.uint64)
+
+
+def column(bits: np.ndarray, absent: np.ndarray, classes: Sequence[Any], dtype: np.dtype) -> np.ndarray:
+    """Sets as they are written; 0 or no text where they are ``absent`` (m,)."""
+    if dtype.kind != "O":
+        return bits.astype(dtype)
+    return np.where(absent, "", as_words(from_bits(bits, len(classes)), classes))
+
+
+def explained(classes: Sequence[Any], format: str) -> str:
+    """How to read the column, in one line."""
+    if format == "text":
+        return f"the classes themselves, such as {as_words(np.ones((1, 2), dtype=bool), classes[:2])[0]}"
+    shown = ", ".join(f"{2**place} for {name}" for place, name in enumerate(classes[:8]))
+    return f"the sum of {shown}{' and so on' if len(classes) > 8 else ''}"

@@ -1,4 +1,4 @@
-"""Several scans that are one cloud: point i of file f is number start_f + i of all."""
+"""The scans of a job, which are one cloud: point i of file f is number start_f + i of all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.distributed.group import Group, together
+from pinvgcn.checks import check_positive
+from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError
 from pinvgcn.features.tiles import share_out
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.jobs import input_files
-from pinvgcn.scans.jobs import metres_of
+from pinvgcn.scans.labels import LAS
+
+PIECE = 500_000  # points read at a time
 
 
 @dataclass(frozen=True)
-class Files:
-    """What their headers say, the same on all ranks; ``mine`` are the files of this one, in their order."""
+class ScanFiles:
+    """What the headers say, the same on all processes; ``mine`` are the files that this one reads."""
 
     given: str  # as it was typed
     paths: list[Path]
@@ -28,13 +31,19 @@ class Files:
     metres: float
     fields: list[list[str]]  # of each file
     mine: list[int]
+    group: Group
 
     @classmethod
     def of(
-        cls, paths: Sequence[Path], group: Group, *, metres: float | None = None, besides: Path | None = None
-    ) -> Files:
-        """Each rank opens some; all must have one unit and one coordinate system."""
-        files = input_files(paths, out=besides, group=group)
+        cls,
+        paths: Sequence[Path],
+        *,
+        metres: float | None = None,
+        out: Path | None = None,
+        group: Group = ALONE,
+    ) -> ScanFiles:
+        """Each process opens some; all must have one unit and one coordinate system."""
+        files = input_files(paths, out=out, group=group)
         with together(group):
             headers = [_header(open_scan(path)) for path in files[group.rank :: group.size]]
         parts = group.values(headers)
@@ -48,17 +57,23 @@ class Files:
                         f"Scans that are one cloud must agree in their {what}. Got {told[0][key]} in "
                         f"{files[0]} and {header[key]} in {path}."
                     )
+        if metres is None:
+            metres = 1.0 if told[0]["metres"] is None else told[0]["metres"]
         counts = [header["count"] for header in told]
-        unit = metres_of(open_scan(files[0]), metres)
         return cls(
             " ".join(map(str, paths)),
             files,
             counts,
             told[0]["format"],
-            unit,
+            check_positive("metres", metres),
             [header["fields"] for header in told],
             share_out(counts, group.size)[group.rank],
+            group,
         )
+
+    def open(self, file: int) -> ScanSource:
+        """One of the scans."""
+        return open_scan(self.paths[file])
 
     @property
     def path(self) -> Path:
@@ -71,16 +86,26 @@ class Files:
         return sum(self.counts)
 
     @property
+    def own_count(self) -> int:
+        """Points of the files that this process reads."""
+        return sum(self.counts[file] for file in self.mine)
+
+    @property
     def starts(self) -> np.ndarray:
         """The number of each file's first point, and at the end that of all."""
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+
+    @property
+    def asprs(self) -> bool:
+        """Whether the numbers of classes have a standard meaning."""
+        return self.format in LAS
 
 
 def _header(source: ScanSource) -> dict[str, Any]:
     return {
         "count": source.count,
         "format": source.format,
-        "kind": "LAS" if source.format in ("las", "laz") else source.format,
+        "kind": "LAS" if source.format in LAS else source.format,
         "metres": source.metres,
         "system": source.system,
         "fields": list(source.fields),

@@ -1,4 +1,4 @@
-"""The places of a cloud where a label would help most.
+"""Where a model is unsure of a cloud: the places where a label would help most, and a map of its confidence.
 
 A label helps what is around it. So the doubt Σ (1 − confidence) is summed over cubic cells, which is the
 number of points expected to be wrong, and the cells with the largest sums are taken one after the other; none
@@ -19,10 +19,12 @@ import numpy as np
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.io.question_file import COUNT
 from pinvgcn.scans.cell_sums import CoarseningSums
-from pinvgcn.scans.seen import ONE, Parts, Seen
+from pinvgcn.scans.frame import Frame
+from pinvgcn.scans.outcomes import ONE, ClassifiedPoints, Parts
 
 MOST = 2**16  # cells in memory
 ENOUGH = 16  # points of a cell on average
+MAP_CELLS, MAP_POINTS = 2**18, 4  # the same for the map
 NARROW = 4  # sides of a cell between two places
 PULL = 0.25  # confidence that one side of distance from the middle is worth
 NOBODY = np.iinfo(np.int64).max
@@ -100,7 +102,7 @@ class _Best:
     def empty(cls, count: int) -> _Best:
         return cls(np.full(count, np.inf), np.full(count, NOBODY), np.zeros((count, 8)))
 
-    def put(self, rows: np.ndarray, keys: np.ndarray, seen: Seen, free: np.ndarray) -> None:
+    def put(self, rows: np.ndarray, keys: np.ndarray, seen: ClassifiedPoints, free: np.ndarray) -> None:
         """Points of ``seen`` at ``free`` with the rows of their cells."""
         index = seen.index[free]
         order = np.lexsort([index, keys, rows])
@@ -138,3 +140,29 @@ class _Best:
             int(self.index[row]), (x, y, z), int(code), confidence, int(flag), int(second), its,
             wrong=wrong, points=points, side=side,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ConfidenceMap:
+    """Square cells in plan that have points, but for protected ones."""
+
+    side: float  # in the unit of the file
+    low: np.ndarray  # (c, 2) their lower left corners, in its coordinates
+    confidence: np.ndarray  # (c,) mean over points without a label, NaN where there are none
+    points: np.ndarray  # (c,) without a label
+    labels: np.ndarray  # (c,) labelled points
+
+    @classmethod
+    def of(cls, parts: Parts, frame: Frame) -> ConfidenceMap:
+        """In one pass over the points."""
+        sums = CoarseningSums(2, 3, MAP_CELLS)
+        for seen in parts():
+            free, rows = ~seen.labelled, seen.changeable
+            values = np.column_stack([seen.confidence * free, free, seen.labelled])
+            sums.add(seen.points[rows], values[rows])
+        sums.coarsen_to(int(sums.sums[:, 1].sum()) / MAP_POINTS)
+        sure, points, labels = sums.sums.T
+        mean = np.divide(sure / ONE, points, out=np.full(len(sums), np.nan), where=points > 0)
+        corners = np.column_stack([sums.cells * sums.side, np.zeros(len(sums))])
+        low = frame.coordinates(corners)[:, :2]
+        return cls(sums.side / frame.metres, low, mean, points, labels)

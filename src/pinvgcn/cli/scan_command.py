@@ -1,23 +1,69 @@
-"""What was done to a scan, as a table for people or as JSON for programs."""
+"""``pinvgcn segment`` and ``predict`` of scans: run the job, and say what was done."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from pinvgcn.cli.launch import job
 from pinvgcn.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pinvgcn.distributed.group import Group
     from pinvgcn.report.held_out import HeldOut
-    from pinvgcn.scans import Result
-    from pinvgcn.scans.cost import Plan
+    from pinvgcn.scans import PredictRequest, ScanPlan, ScanResult, SegmentRequest
+
+KEPT = "the same command goes on from what is done"
+
+
+def run_scans(
+    request: SegmentRequest | PredictRequest,
+    *,
+    group: Group | None = None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The whole command, by the processes of a ``group`` or by those that were launched; the first one speaks
+    for all."""
+    from pinvgcn.cli.console import err
+    from pinvgcn.cli.progress import shown
+    from pinvgcn.scans import SegmentRequest, plan, predict, segment
+
+    heldout = None
+    with job(kept="" if dry_run else KEPT) if group is None else nullcontext(group) as group:
+        silent = group.rank > 0
+        with shown(quiet=quiet or silent, unit="points") as progress:
+            if dry_run:
+                planned = plan(request, progress, group=group)
+            elif isinstance(request, SegmentRequest):
+                result = segment(request, progress, group=group)
+                if request.report is not None:
+                    from pinvgcn.report.scan_page import write_scan_report
+
+                    seed = request.random_state
+                    heldout = write_scan_report(result, request.report, random_state=seed, tell=progress)
+            else:
+                result = predict(request, progress, group=group)
+    if silent:
+        return
+    if dry_run:
+        print_plan(planned, as_json=as_json, quiet=quiet)
+    elif isinstance(request, SegmentRequest):
+        announce(result, heldout, (request.report, request.save_model), as_json=as_json, quiet=quiet)
+        if request.features is not None and not quiet:
+            for name, why in result.left_out.items():
+                err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)
+    else:
+        announce(result, as_json=as_json, quiet=quiet)
 
 
 def announce(
-    result: Result,
+    result: ScanResult,
     heldout: HeldOut | None = None,
     others: Sequence[Path | None] = (),
     *,
@@ -65,18 +111,14 @@ def announce(
         *([] if result.sets is None else [result.sets.line(), f"Column 'set': {result.set_column}."]),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. {counted(result.source.count, 'point')} in "
         f"{result.work_seconds:,.1f} s ({result.points_per_second:,.0f} a second).{report}",
-        "Written: " + ", ".join(str(path) for path in (result.out, *others, _questions(result)) if path),
+        "Written: " + ", ".join(str(path) for path in (result.out, *others, result.question_file) if path),
     ):
         console.print(line, markup=False, soft_wrap=True)
     for line in result.notes():
         err().print(f"note: {line}", markup=False, soft_wrap=True)
 
 
-def _questions(result: Result) -> Path | None:
-    return None if result.doubts is None else result.doubts.path
-
-
-def _learned_from(result: Result) -> str:
+def _learned_from(result: ScanResult) -> str:
     whole = result.source.count - result.noise
     part = (
         f" Fitted to {result.fitted:,} of {whole:,} points."
@@ -86,7 +128,7 @@ def _learned_from(result: Result) -> str:
     return f"Features: {', '.join(result.features)}.{part}"
 
 
-def _held_out(result: Result, heldout: HeldOut | None) -> list[str]:
+def _held_out(result: ScanResult, heldout: HeldOut | None) -> list[str]:
     if heldout is None:
         return []
     prior = result.counts / max(int(result.counts.sum()), 1)
@@ -99,7 +141,7 @@ def _held_out(result: Result, heldout: HeldOut | None) -> list[str]:
     ]
 
 
-def print_plan(plan: Plan, *, as_json: bool, quiet: bool) -> None:
+def print_plan(plan: ScanPlan, *, as_json: bool, quiet: bool) -> None:
     """What would be done, and what it would cost."""
     from pinvgcn.cli.console import out
 

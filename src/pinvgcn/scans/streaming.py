@@ -1,26 +1,23 @@
-"""A model's answer at every point of a scan of any size, as if the scan had been in memory.
+"""Probabilities at every point of a cloud of any size, as if the cloud had been in memory.
 
-Tile by tile: local shapes, and what trees first say of them, which is kept on disk; then p at each point,
-with the context of what was said around it; then q = (p + k p̄)/(k + 1) with the means p̄ over the cells
-around, across the borders of tiles (`docs/maths.md`, 9). Where sets are asked for, the p of each member alone
-goes the same way beside it.
+Tile by tile: local shapes, and the probabilities of the first trees, which are kept on disk; then p at each
+point, with the first probabilities around it as context; then q = (p + k p̄)/(k + 1) with the means p̄ over
+the cells around, across the borders of tiles (`docs/maths.md`, 9). For prediction sets the p of each member
+is averaged the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.averages import averaging_lattice
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.fitting.fitted_model import ELSEWHERE, FittedModel
 from pinvgcn.fitting.nodes import CloudNodes, outside
 from pinvgcn.jobs import Progress
-from pinvgcn.scans.within import Within
 from pinvgcn.spectra import KernelExtension
 
 AT_A_TIME = 65_536  # points whose basis values are in memory
@@ -29,37 +26,72 @@ PREDICTED, OUTSIDE, ALONE = 0, 1, 2  # in the training cloud; outside it; joined
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Of the points of one tile."""
+class TileAnswers:
+    """The answers at the points of one tile."""
 
-    index: np.ndarray  # (k,) their numbers in the scan
+    index: np.ndarray  # (k,) their numbers in the cloud
     proba: np.ndarray  # (k, classes)
     flags: np.ndarray  # (k,) PREDICTED, OUTSIDE or ALONE
     sets: np.ndarray | None = None  # (k, classes), a mask
 
 
+class TileProgress:
+    """Reports a stage over ``total`` points that come in tiles, also while a tile is worked on."""
+
+    def __init__(self, progress: Progress, stage: str, total: int) -> None:
+        self.progress, self.stage, self.total = progress, stage, total
+        self.done, self.size, self._shown = 0, 0, 0
+        progress(stage, 0, total)
+
+    def begin(self, size: int) -> None:
+        """A tile of ``size`` points."""
+        self.size = size
+
+    def part(self, low: float = 0.0, high: float = 1.0, *, of: int | None = None) -> Callable[[int], None]:
+        """A callback for the work between two shares of a tile's, which receives how many points are done,
+        ``of`` all that are worked on."""
+        count = self.size if of is None else of
+
+        def heard(done: int) -> None:
+            share = low + (high - low) * min(done, count) / max(count, 1)
+            self._show(self.done + int(share * self.size))
+
+        return heard
+
+    def end(self) -> None:
+        """The tile is done."""
+        self.done += self.size
+        self._show(self.done)
+
+    def _show(self, count: int) -> None:
+        if count > self._shown:
+            self._shown = count
+            self.progress(self.stage, count, self.total)
+
+
 def answers(
-    model: PinvGCNClassifier,
+    fitted: FittedModel,
     tiles: Tiles,
-    tell: Progress,
+    report: Progress,
     *,
     coverage: float | None = None,
     fitted_here: bool = False,
-) -> Iterator[Answers]:
-    """Probabilities of the classes at all points, tile by tile: ``predict_proba(points, among="own")``; and
-    with a ``coverage``, ``predict_set``. The scan that the model was ``fitted_here`` to is no other."""
-    fitted = model.fitted_
-    nodes: Any = fitted.nodes
+) -> Iterator[TileAnswers]:
+    """The answers at all points, tile by tile: ``predict_proba(points, among="own")``, and with a
+    ``coverage`` ``predict_set``. ``fitted_here`` says that the model was fitted to this cloud."""
+    nodes = fitted.nodes
+    assert isinstance(nodes, CloudNodes)
     thresholds = None if coverage is None else fitted.thresholds(coverage)
     share = SHAPES if nodes.geometry else 0.0
     total = sum(tiles.counts[tile] for tile in tiles.mine)
     todo = [tile for tile in tiles.mine if tile not in tiles.kept_before]
 
-    def loaded(tile: int, progress: Within) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    def loaded(tile: int, progress: TileProgress) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Points, columns and local shapes."""
         piece = tiles.load(tile)
         local = None
         if nodes.geometry:
+            assert nodes.lattice is not None
             around = tiles.pyramid(tile, nodes.lattice)
             local = around.shapes(piece.points, heard=progress.part(0, share))
         width = tiles.columns - tiles.beside
@@ -67,7 +99,7 @@ def answers(
 
     if fitted.first is not None:
         unseen = [tile for tile in todo if not tiles.has("first", tile)]
-        progress = Within(tell, "A first look", sum(tiles.counts[tile] for tile in unseen))
+        progress = TileProgress(report, "A first look", sum(tiles.counts[tile] for tile in unseen))
         for tile in unseen:
             progress.begin(tiles.counts[tile])
             _, columns, local = loaded(tile, progress)
@@ -75,7 +107,7 @@ def answers(
             tiles.keep("first", tile, fitted.first_probabilities(local, columns))
             progress.end()
         tiles.group.wait()
-    progress = Within(tell, "Classifying", sum(tiles.counts[tile] for tile in todo))
+    progress = TileProgress(report, "Classifying", sum(tiles.counts[tile] for tile in todo))
     for tile in todo:
         progress.begin(tiles.counts[tile])
         points, columns, local = loaded(tile, progress)
@@ -100,7 +132,7 @@ def answers(
     if coverage is not None:
         thresholds = fitted.thresholds(coverage, elsewhere=elsewhere)
 
-    def averaged(tile: int, number: int, progress: Within) -> np.ndarray:
+    def averaged(tile: int, number: int, progress: TileProgress) -> np.ndarray:
         """After this number of rounds, from what was kept after the one before."""
         weigh = smoothing.weighed if number <= 1 else lambda values: values
         q = weigh(np.array(tiles.kept(last, tile)))
@@ -112,8 +144,9 @@ def answers(
             progress.end()
         return q
 
-    def stage(number: int) -> Within:
-        return Within(tell, "Averaging" if rounds <= 1 else f"Averaging, round {number} of {rounds}", total)
+    def stage(number: int) -> TileProgress:
+        name = "Averaging" if rounds <= 1 else f"Averaging, round {number} of {rounds}"
+        return TileProgress(report, name, total)
 
     for number in range(1, rounds):  # all tiles of a round before the next
         progress = stage(number)
@@ -127,7 +160,7 @@ def answers(
         proba, above = fitted.smoothed(averaged(tile, rounds, progress), elsewhere=elsewhere)
         found = None if thresholds is None else above < thresholds
         flags = np.array(tiles.kept("flags", tile))
-        yield Answers(piece.index, proba, flags, found)
+        yield TileAnswers(piece.index, proba, flags, found)
 
 
 def _share(tiles: Tiles) -> range:

@@ -1,0 +1,153 @@
+"""What a job would do and cost, without doing it: nothing but reading."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.fitting.nodes import SCAN, CloudNodes
+from pinvgcn.fitting.settings import MEMBERS
+from pinvgcn.fitting.smoothing import GROUPED_ROUNDS
+from pinvgcn.io.question_file import COUNT
+from pinvgcn.jobs import Cost, Progress, WorkFolder, silent
+from pinvgcn.jobs.cost import LIBRARIES
+from pinvgcn.jobs.work_folder import left_by
+from pinvgcn.scans.copies import SET, explained
+from pinvgcn.scans.job import ScanJob
+from pinvgcn.scans.labels import name_of
+from pinvgcn.scans.requests import ScanRequest, SegmentRequest
+from pinvgcn.scans.survey import Survey
+from pinvgcn.wording import counted
+
+# measured on Oakland 2 and on generated streets of 2 and 20 million points; seconds of one core
+FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
+COPIES = 5  # of the members' probabilities around a tile, while they are averaged
+SHAPE_SECONDS, OTHER_SECONDS = 3e-6, 18e-6  # a point: its local shape; reading, two looks at it, writing
+FIT_SECONDS, FIT_SECONDS_EACH = 7.5, 50e-6  # of five networks with their trees, and for each point
+SMALL_SECONDS = 1.5  # of a network of a scan without local shapes
+HELD_OUT = 3  # fits of a report, and simple methods that take about as long as one more
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """A job in words and numbers."""
+
+    facts: dict[str, str]
+    points: int
+    tiles: int
+    cost: Cost  # memory is that of one process
+
+    def lines(self) -> list[str]:
+        """For people."""
+        width = max(map(len, self.facts))
+        return [
+            *(f"{name:<{width}}  {value}" for name, value in self.facts.items()),
+            f"{'cost':<{width}}  {self.cost} (a guess: seconds depend on the machine)",
+            "Nothing was written.",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {**self.facts, "points": self.points, "tiles": self.tiles, **self.cost.as_dict()}
+
+
+def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = ALONE) -> ScanPlan:
+    """Of ``segment`` and ``predict``; what is wrong with the request is raised as they would."""
+    job = ScanJob.of(request, group)
+    found = [] if request.force else left_by(request.work_place, job.command)  # the first process decides
+    job.check_outputs(WorkFolder(request.work_place, frozenset(found), group))
+    seen, _ = job.survey(progress, dry=True)
+    files = job.files
+    tiles, tile = _halves(files.count, request.tile_points), min(files.count, request.tile_points)
+    workers = group.size if group.size > 1 else os.cpu_count() or 1
+    every = files.count * (SHAPE_SECONDS + OTHER_SECONDS) / workers  # seconds, if all points are streamed
+    if isinstance(request, SegmentRequest):
+        members, fitted = MEMBERS, min(seen.points, request.fit_points)
+        whole = group.alone and fitted == seen.points
+        local = not whole or fitted >= SCAN
+        shapes = SHAPE_SECONDS / workers if local else 0.0
+        fit = _fit_seconds(fitted, local=local, sets=request.sets is not None)
+        seconds = fit + fitted * shapes + (0 if request.report is None else (HELD_OUT + 1) * fit)
+        seconds += 0 if whole else every
+        facts = _labels(seen, fitted, whole=whole, asprs=files.asprs)
+        memory, tile = fitted * FIT_BYTES, 0 if whole else tile
+    else:
+        assert job.model is not None
+        model, members, memory, seconds = job.model, job.model.fitted_.ensemble.members, 0, every
+        nodes = model.fitted_.nodes
+        local = isinstance(nodes, CloudNodes) and nodes.geometry
+        facts = {
+            "model": f"{request.model}, {counted(len(seen.classes), 'class')}, of "
+            f"{counted(model.spectrum_.n_nodes, 'point')}"
+        }
+    each = 8 * len(seen.classes) * members if request.sets is not None else 0  # bytes of the members' own p
+    rounds = 8 * len(seen.classes) * (GROUPED_ROUNDS - 1)
+    cost = Cost(
+        memory=LIBRARIES + max(memory, tile * (TILE_BYTES + COPIES * each)),
+        seconds=seconds,
+        disk=files.count * (SPILL_BYTES + rounds + GROUPED_ROUNDS * each) if tile else 0,
+    )
+    facts = {**_inputs(job, seen, local=local), **facts, "tiles": f"{tiles:,}", **_outputs(job, seen)}
+    return ScanPlan(facts, files.count, tiles, cost)
+
+
+def _inputs(job: ScanJob, seen: Survey, *, local: bool) -> dict[str, str]:
+    files, group = job.files, job.group
+    unit = "metres" if files.metres == 1 else f"{files.metres:g} m"
+    count = f"{counted(files.count, 'point')}, unit {unit}"
+    if len(files.paths) == 1:
+        facts = {"scan": f"{files.paths[0]}, {files.format.upper()}, {count}"}
+    else:
+        facts = {"scans": f"{len(files.paths)} files, {count}"}
+    columns = seen.frame.fields(files.open(0))
+    facts["features"] = ", ".join(["position", *(["local shape"] if local else []), *columns])
+    if not group.alone:
+        most = max(group.values(files.own_count))
+        facts["processes"] = f"{group.size}, of which one reads at most {counted(most, 'point')}"
+    return facts
+
+
+def _labels(seen: Survey, fitted: int, *, whole: bool, asprs: bool) -> dict[str, str]:
+    names = [name_of(value, asprs=asprs) for value in seen.classes]
+    how = f"about {fitted:,} of {seen.points:,} points: the labelled ones and others at random"
+    if whole:
+        how = f"all {counted(fitted, 'point')}, in memory"
+    return {
+        "labels": ", ".join(f"{count:,} of {name}" for name, count in zip(names, seen.counts, strict=True)),
+        "fitted to": how,
+    }
+
+
+def _outputs(job: ScanJob, seen: Survey) -> dict[str, str]:
+    request, copy = job.request, job.copy(0, seen, dry=True)
+    facts = {"class goes to": copy.field}
+    if seen.protected is not None:
+        facts["protected"] = seen.protected.planned(asprs=job.files.asprs)
+    if copy.sets:
+        facts["set goes to"] = f"{SET}: {explained(seen.classes, copy.format)}"
+    facts["written"] = f"{request.out}, {copy.format.upper()}" if request.folder is None else str(request.out)
+    if request.questions is not None:
+        facts["questions"] = f"{COUNT} at most, in {request.questions}"
+    return facts
+
+
+def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
+    """Members are trained side by side, as many as PyTorch has threads."""
+    if not local and not sets:
+        return SMALL_SECONDS
+    rounds = math.ceil(MEMBERS / min(torch.get_num_threads(), MEMBERS))
+    alone = FIT_SECONDS + points * FIT_SECONDS_EACH if local else SMALL_SECONDS * MEMBERS
+    return alone * rounds / MEMBERS
+
+
+def _halves(count: int, size: int) -> int:
+    """The number of tiles: halves of halves, until they are small enough."""
+    tiles = 1
+    while count > tiles * size:
+        tiles *= 2
+    return tiles
