@@ -69,7 +69,7 @@ def planned(process_group, folder, share):
     group = Group.of(process_group)
     files = input_files([folder], endings=ENDINGS, group=group)
     mine = range(len(files))[shares(len(files), group.size, share)[group.rank]]
-    plan = plan_table(TableParts(str(folder), files, mine, group=group), "kind", group=group)
+    plan = plan_table(TableParts(str(folder), files, mine, group=group), "kind")
     return facts(plan), plan.codes, plan.frame.astype(object).where(plan.frame.notna(), None), plan.lengths
 
 

@@ -148,9 +148,7 @@ def classify(
                 if first:
                     print_done(copies, out, as_json=as_json, quiet=quiet)
                 return
-            plan = plan_table(
-                source, target, columns=chosen, exclude=left or (), progress=progress, group=group
-            )
+            plan = plan_table(source, target, columns=chosen, exclude=left or (), progress=progress)
             check_request(plan, request)
             if dry_run:
                 if first:

@@ -23,6 +23,7 @@ class TableParts(TableSource):
     ) -> None:
         self.path = Path(name)
         self.files = tuple(files)
+        self.group = group
         self.parts = tuple(open_table(files[place]) for place in mine)
         own = [
             [str(part.path), list(part.columns), part.format, part.encoding, part.separator, list(part.notes)]

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 
 import pandas as pd
 
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ColumnError, ParameterError, TableFileError
 from pinvgcn.io.atomic import check_output
 
@@ -40,6 +41,7 @@ class TableSource(ABC):
     separator: str | None = None
     notes: tuple[str, ...] = ()  # what the reader of the results should know
     share: float | None = None  # of the file that ``chunks`` has read so far
+    group: Group = ALONE  # of the processes that share its files
 
     @abstractmethod
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:

@@ -48,15 +48,15 @@ class Classified:
     plan: TablePlan
     request: ClassifyRequest
     model: PinvGCNClassifier
-    answers: np.ndarray  # (n,) code of the predicted class of this rank's rows, -1 where there is none
+    answers: np.ndarray  # (n,) code of the predicted class of this process's rows, -1 where there is none
     proba: np.ndarray  # (n, m), NaN where there is no prediction
-    predicted: np.ndarray  # (m,) rows of each predicted class, of all ranks
+    predicted: np.ndarray  # (m,) rows of each predicted class, of all processes
     new: np.ndarray  # (m,) of these, the rows that had no class
     rows: SharedRows  # to fit to other labels of the same rows
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sets: np.ndarray | None = None  # (n, m), a mask
-    set_sizes: SetSizes | None = None  # of the rows of all ranks that have a prediction
+    set_sizes: SetSizes | None = None  # of the rows of all processes that have a prediction
     importance: TableImportance | None = None  # of the columns; None where no label was held out of a member
 
     @property
@@ -129,7 +129,7 @@ class Classified:
 def classify_table(
     plan: TablePlan, request: ClassifyRequest | None = None, *, progress: Tell = lambda line: None
 ) -> Classified:
-    """Fit to all rows and predict all. ``progress`` hears STEPS lines."""
+    """Fit to all rows and predict all. ``progress`` is called with STEPS lines."""
     request = ClassifyRequest() if request is None else request
     check_request(plan, request)
     model = PinvGCNClassifier(graph="categorical", binning=BINNING, class_weight=request.class_weight)
@@ -187,7 +187,7 @@ def save_model(
     result: Classified, path: str | Path, *, about: dict[str, Any] | None = None, force: bool = False
 ) -> None:
     """The model with all that ``predict_table`` needs for other files, and what is known ``about`` it."""
-    path = check_output(path, force=force or result.plan.group.rank > 0)  # the first rank writes it
+    path = check_output(path, force=force or result.plan.group.rank > 0)  # the first process writes it
     known = {
         "kind": ABOUT,
         "target": result.plan.target.to_dict(),

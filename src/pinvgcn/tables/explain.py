@@ -65,7 +65,7 @@ def explain_table_row(
             f"Row {row} of {source.path} has no value that the model knows: there is no answer to explain."
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenValueWarning)  # told as ``ignored``
+        warnings.simplefilter("ignore", UnseenValueWarning)  # reported as ``ignored``
         (found,) = model.explain(applied, sources=recipe.sources, random_state=random_state)
     values = tuple(replace(value, value=_cell(cells[value.column].iloc[0])) for value in found.values)
     named = target.classes[model.classes_.tolist().index(found.answer)]

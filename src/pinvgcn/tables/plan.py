@@ -11,7 +11,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ColumnError, DataError, LabelError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.graphs import TableEncoder
@@ -22,7 +22,7 @@ from pinvgcn.jobs import Progress, silent
 from pinvgcn.tables.target import Target
 from pinvgcn.wording import counted, verb
 
-BINNING = "quantile"  # of numbers: what a table has in its tails shall not decide about the bins
+BINNING = "quantile"  # of numbers: a few extreme values must not decide about the bins
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +32,20 @@ class TablePlan:
     source: TableSource
     target: Target
     recipe: ColumnRecipe
-    codes: np.ndarray  # (n,) class of each row of this rank, or -1
+    codes: np.ndarray  # (n,) class of each row of this process, or -1
     known: np.ndarray  # (n,) whether the row takes part
     frame: pd.DataFrame  # the columns of the recipe, of the rows that take part
-    distinct: int  # rows that differ, of those of all ranks
+    distinct: int  # rows that differ, of those of all processes
     hyperedges: int
-    rows: int  # of all ranks
+    rows: int  # of all processes
     class_counts: np.ndarray  # (m,) labelled rows of each class
     without: int  # rows that take no part
-    lengths: tuple[int, ...]  # rows of each part of this rank
-    group: Group = ALONE
+    lengths: tuple[int, ...]  # rows of each part of this process
+
+    @property
+    def group(self) -> Group:
+        """The processes that share the rows."""
+        return self.source.group
 
     @property
     def labelled(self) -> int:
@@ -72,12 +76,9 @@ def plan_table(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     progress: Progress = silent,
-    group: Group = ALONE,
 ) -> TablePlan:
-    """Read the whole table and decide.
-
-    The processes of a ``group`` may share the parts of a table: the plan is that of all parts.
-    """
+    """Read the whole table and decide; where processes share its parts, the plan is that of all parts."""
+    group = source.group
     source.column(target)
     for name in (*(columns or ()), *exclude):
         source.column(name)
@@ -122,7 +123,6 @@ def plan_table(
         counts,
         group.sum(int((~known).sum())),
         tuple(len(one) for one in each),
-        group,
     )
 
 
@@ -143,14 +143,14 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _no_rows(recipe: ColumnRecipe) -> pd.DataFrame:
-    """What the recipe makes of a table without rows, on a rank that has no part."""
+    """What the recipe makes of a table without rows, in a process that has no part."""
     return recipe.apply(pd.DataFrame({plan.name: pd.Series(dtype=object) for plan in recipe.used})).frame
 
 
 def _known_rows(frame: pd.DataFrame, group: Group) -> tuple[np.ndarray, int, int]:
     """Which rows share a value with another, how many of them differ, and how many values are shared.
 
-    A row that goes may change the bins of the others, so that it takes turns.
+    Removing a row may change the bins of the others, so this is repeated until no row is removed.
     """
     known = np.array(frame.notna().any(axis=1), dtype=bool)  # a copy: pandas 3 lends its arrays read-only
     while group.largest(int(known.any())):

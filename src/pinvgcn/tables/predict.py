@@ -96,7 +96,7 @@ class TableModel:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was met and what was said of it."""
+    """How many rows were classified as what, and what was ignored."""
 
     rows: int
     classes: tuple[str, ...]

@@ -62,7 +62,7 @@ class RowQuestion:
 
 
 def row_questions(result: Classified, *, count: int = COUNT) -> list[RowQuestion]:
-    """The questions, best first; fewer than ``count`` where no others are in doubt. The same on all ranks."""
+    """The questions, best first; fewer than ``count`` where no others are in doubt. Every process has all."""
     started = time.perf_counter()
     plan, group, graph = result.plan, result.plan.group, result.model.graph_
     assert isinstance(graph, Hypergraph)
@@ -137,7 +137,7 @@ def spread_over_rows(
 
 
 def _of_all(hashes: np.ndarray, own: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows of all ranks are equal to each of this one's (m,), and whether no earlier rank has it."""
+    """How many rows of all processes equal each of these (m,), and whether no earlier process has it."""
     start, _ = group.offset(len(hashes))
     found, first, place = np.unique(group.rows(hashes), return_index=True, return_inverse=True)
     total = np.bincount(place, group.rows(own), minlength=len(found))
@@ -148,7 +148,7 @@ def _of_all(hashes: np.ndarray, own: np.ndarray, group: Group) -> tuple[np.ndarr
 def _cells(
     source: TableSource, target: str, lengths: Sequence[int], rows: Sequence[int]
 ) -> list[tuple[str, int, dict[str, str]]]:
-    """File, row in it and cells of these rows of this rank."""
+    """File, row in it and cells of some rows of this process."""
     ends = np.cumsum(lengths)
     places = [int(np.searchsorted(ends, row, side="right")) for row in rows]
     found: dict[int, tuple[str, int, dict[str, str]]] = {}

@@ -16,7 +16,7 @@ from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.features.table_counts import count_cells
 from pinvgcn.wording import counted
 
-MANY = 20  # different values, from which on a target that hardly repeats any is a measurement
+MANY = 20  # different values; a target with more, most of them once, is a measurement
 KINDS = ("text", "whole", "number", "truth")
 
 
@@ -38,7 +38,7 @@ class Target:
     def of_parts(
         cls, name: str, parts: Sequence[pd.Series], *, group: Group = ALONE
     ) -> tuple[Target, list[np.ndarray]]:
-        """The same of a table in parts, which the ranks of a group share out: the codes of each part here."""
+        """The same for a table in parts, which processes may share: the codes of each part here."""
         cells = count_cells(parts, group=group)
         texts = [as_text(value) for value in cells.values]
         if any(text is None for text in texts):
@@ -64,7 +64,7 @@ class Target:
         return target, [target.codes_of(part) for part in parts]
 
     def codes_of(self, series: pd.Series) -> np.ndarray:
-        """The code of each row (n,), -1 where its cell is empty or no class of these."""
+        """The code of each row (n,), -1 where its cell is empty or holds none of the classes."""
         codes, values = cells_of(series)
         number = {name: code for code, name in enumerate(self.classes)}
         place = [number.get(as_text(value) or "", UNLABELLED) for value in values]
@@ -98,7 +98,7 @@ class Target:
 
 
 def _joint_kind(parts: Sequence[pd.Series], group: Group) -> str:
-    """Of a column in parts: what all have, numbers where some are whole, else text."""
+    """The kind that all parts share; numbers where some parts are whole numbers; else text."""
     own = {_kind(part) for part in parts if part.notna().any()}
     kinds = {kind for told in group.values(sorted(own)) for kind in told}
     if len(kinds) == 1:
@@ -107,7 +107,7 @@ def _joint_kind(parts: Sequence[pd.Series], group: Group) -> str:
 
 
 def _kind(series: pd.Series) -> str:
-    """Of the column that is written beside: text stays text, so that a file's own notation is kept."""
+    """Of a column of the file; text stays text, which keeps the notation of the file."""
     if pd.api.types.is_bool_dtype(series.dtype):
         return "truth"
     if pd.api.types.is_integer_dtype(series.dtype):
@@ -116,7 +116,7 @@ def _kind(series: pd.Series) -> str:
 
 
 def _in_order(text: str) -> tuple[int, float, str]:
-    """Numbers by their size, before text."""
+    """The sort key of a class: numbers by their size, before text."""
     try:
         number = float(text)
     except ValueError:
