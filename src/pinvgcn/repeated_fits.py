@@ -22,7 +22,7 @@ from pinvgcn.fitting.settings import FitSettings, seed_of
 class SharedRows:
     """Rows on which a model is fitted again and again: graph, spectrum and first products are made once.
 
-    The ranks of a ``process_group`` may share the rows out, as in ``fit``; then y, too, is of this rank's.
+    The processes of a ``process_group`` may share the rows, as in ``fit``; y is then that of this process.
     ``prepared.seconds`` is what that took. The model is not changed; of its settings ``verbose`` and
     ``warm_start`` have no place here.
     """
@@ -135,7 +135,7 @@ def fit_many(
         fits = [pool.submit(one, place) for place in range(len(runs))]
         try:
             return [fit.result() for fit in fits]
-        except BaseException:  # an interrupt, or the error of one run: nobody waits for the others
+        except BaseException:  # an interrupt, or the error of one run: the others end, too
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise

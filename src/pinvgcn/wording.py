@@ -9,7 +9,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def verb(count: int, one: str, many: str) -> str:
-    """``one`` or ``many``, as the count asks for."""
+    """``one`` or ``many``, by the count."""
     return one if count == 1 else many
 
 
@@ -19,7 +19,7 @@ def words(name: str) -> str:
 
 
 def decimal(number: float, places: int, *, plus: bool = False) -> str:
-    """With a true minus sign, and 0 without any sign; ``plus`` is written where it is asked for."""
+    """With a true minus sign, and 0 without any sign; ``plus`` writes a plus sign, too."""
     text = f"{round(number, places) + 0.0:{'+' if plus else ''}.{places}f}"
     return text.replace("-", "−") if float(text) else text.lstrip("+")
 

@@ -1,7 +1,7 @@
 """Loops that numba compiles, once for a machine: the result is kept on disk.
 
-Compiled functions start no threads of their own. They let go of the interpreter's lock, and run side by side
-in the threads of ``parallel``: so any thread of a program may call them at any time.
+Compiled functions start no threads. They release the interpreter's lock and run side by side in the threads
+of ``parallel``, so that any thread of a program may call them at any time.
 """
 
 from __future__ import annotations

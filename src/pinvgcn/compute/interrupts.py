@@ -1,4 +1,4 @@
-"""Interrupts from the keyboard: some must wait, some end more than a training."""
+"""Ctrl-C and SIGTERM: what postpones them, and what they end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pinvgcn.errors import TrainingWarning
 
 @contextmanager
 def stopped_by_interrupts() -> Iterator[None]:
-    """Training that is interrupted keeps what it has learned, and warns; within this it stops all."""
+    """An interrupt in training ends all that is inside; elsewhere it ends the training, with a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrainingWarning)
         try:

@@ -45,7 +45,7 @@ def share_out(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            for future in waiting:  # an error elsewhere: nobody wants the rest
+            for future in waiting:  # an error elsewhere: the rest is not needed
                 future.cancel()
             wait(waiting)  # what runs already must not go on writing
 
@@ -80,7 +80,7 @@ class _Limit:
 
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
-    """The first who asks sets the limit and the last who leaves lifts it, in whatever order they end."""
+    """The first to enter sets the limit and the last to leave lifts it, in whatever order they end."""
     with _Limit.lock:
         if _Limit.askers == 0:
             _Limit.before = _controller().limit(limits=1, user_api="blas")
@@ -95,7 +95,7 @@ def _one_blas_thread() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """A child has no threads but its own, and no one in it has asked for anything."""
+    """Of a child process: it has no threads of the pool, and no limit."""
     _pool.cache_clear()
     _Limit.lock = threading.Lock()
     if _Limit.askers:

@@ -1,7 +1,7 @@
-"""The processes that share out the nodes of one graph, and the few things that they tell each other.
+"""The process group: processes that share the nodes of one graph, and what they exchange.
 
-Each rank holds some rows, in the order of the ranks: row i of rank p is node ``offset + i`` of all. What is
-summed over nodes is small once summed, so that ranks exchange sums, extremes, and the rows of a few nodes;
+Each process holds some rows, in the order of the process ranks: row i of process p is node ``offset + i`` of
+all. Sums over nodes are small, so that processes exchange sums, extremes, and the rows of a few nodes;
 everything else is local. Transport is ``torch.distributed`` (gloo, or NCCL on GPUs).
 """
 
@@ -24,14 +24,14 @@ BEFORE = 2**26  # bytes of one message; longer ones are cut, for the buffers of 
 
 
 class Group:
-    """One process that has all nodes: every exchange returns what it was given.
+    """One process that has all nodes: every exchange returns its argument.
 
-    ``Group.of(process_group)`` is the group to use. Every method must be called by all ranks, in one order.
+    ``Group.of(process_group)`` is the group to use. All processes must call the same methods in one order.
     """
 
-    rank: int = 0
+    rank: int = 0  # the process rank, from 0
     size: int = 1
-    sent: int = 0  # bytes that this rank has handed to exchanges
+    sent: int = 0  # bytes that this process has sent
 
     @staticmethod
     def of(process_group: Any = None) -> Group:
@@ -50,50 +50,50 @@ class Group:
         return self.size == 1
 
     def sum(self, array: Any) -> Any:
-        """Σ over ranks of arrays (or numbers) of one shape; the same bits on all."""
+        """Σ over processes of arrays (or numbers) of one shape; the same bits on all."""
         return array
 
     def smallest(self, array: Any) -> Any:
-        """The minimum over ranks, entry by entry."""
+        """The minimum over processes, entry by entry."""
         return array
 
     def largest(self, array: Any) -> Any:
-        """The maximum over ranks, entry by entry."""
+        """The maximum over processes, entry by entry."""
         return array
 
     def rows(self, array: np.ndarray) -> np.ndarray:
-        """The rows of all ranks, in their order, on all: for a few rows only."""
+        """The rows of all processes, in their order, on all: for a few rows only."""
         return array
 
     def parts(self, array: np.ndarray) -> list[np.ndarray]:
-        """The same, rank by rank."""
+        """The same, process by process."""
         return [array]
 
     def first(self, array: np.ndarray) -> np.ndarray:
-        """What the first rank has."""
+        """The array of the first process."""
         return array
 
     def values(self, value: Any) -> list[Any]:
-        """A JSON value of each rank."""
+        """A JSON value of each process."""
         return [value]
 
     def swap(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Rows for each rank out, rows from each rank in; one dtype and one row shape everywhere."""
+        """Send rows to each process, receive rows from each; one dtype and one row shape everywhere."""
         return list(parts)
 
     def offset(self, n: int) -> tuple[int, int]:
-        """Where this rank's n rows begin among all, and how many all are."""
+        """Where the n rows of this process begin among all, and how many all are."""
         return 0, n
 
     def total(self, tensor: Tensor) -> Tensor:
-        """Σ over ranks of a tensor, differentiable: S = Σ_p S_p, ∂L/∂S_p = Σ_q ∂L_q/∂S for L = Σ_q L_q."""
+        """Σ over processes, differentiable: S = Σ_p S_p, ∂L/∂S_p = Σ_q ∂L_q/∂S for L = Σ_q L_q."""
         return tensor
 
     def sum_(self, tensors: Sequence[Tensor]) -> None:
-        """Σ over ranks, in place, all tensors in one message."""
+        """Σ over processes, in place, all tensors in one message."""
 
     def wait(self) -> None:
-        """Until all ranks are here."""
+        """Wait for all processes."""
 
 
 ALONE = Group()
@@ -160,7 +160,7 @@ class Processes(Group):
         ]
 
     def _gathered(self, flat: np.ndarray, length: int) -> np.ndarray:
-        """One after the other, the ``length`` numbers of each rank."""
+        """One after the other, the ``length`` numbers of each process."""
         result = np.empty((self.size, length), dtype=flat.dtype)
         step = max(1, BEFORE // flat.dtype.itemsize)
         for start in range(0, length, step):
@@ -207,7 +207,7 @@ class Processes(Group):
         return found
 
     def _pass(self, out: np.ndarray, to: int, come: np.ndarray, origin: int) -> None:
-        """Send to one rank while receiving, into ``come``, from another."""
+        """Send to one process while receiving, into ``come``, from another."""
         away, here = (a.reshape(-1).view(np.uint8) for a in (out, come))
         self.sent += len(away)
         for start in range(0, max(len(away), len(here)), BEFORE):
@@ -263,10 +263,10 @@ class _Total(torch.autograd.Function):
 
 @contextmanager
 def together(group: Group) -> Iterator[None]:
-    """What cannot be used on one rank cannot on any: an error inside is raised on all, and names the rank.
-    One that is not of this package, such as an interrupt, is a ``PeerError`` on the others.
+    """An error inside, on one process, is raised on all, and names the process rank. An error that is not of
+    this package, such as an interrupt, is a ``PeerError`` on the others.
 
-    Every rank must come here, and inside no rank may wait for another.
+    All processes must enter, and inside no process may wait for another.
     """
     if group.alone:
         yield
@@ -290,7 +290,7 @@ def together(group: Group) -> Iterator[None]:
 
 @contextmanager
 def _peers(group: Group) -> Iterator[None]:
-    """The transport's many errors as one: somebody else has gone."""
+    """All errors of the transport become one: another process has ended."""
     try:
         yield
     except RuntimeError as error:

@@ -46,8 +46,8 @@ class Ring:
     """This process, and the thread that watches the one before it.
 
     ``killed`` is called with the process rank of one that has ended without a word, in one process of all.
-    When another process has ended, SIGTERM is raised in the main thread as a KeyboardInterrupt; whoever has
-    not left within ``WAY_OUT`` ends at once.
+    When another process has ended, SIGTERM is raised in the main thread as a KeyboardInterrupt; a process
+    that has not left within ``WAY_OUT`` seconds ends at once.
     """
 
     def __init__(self, killed: Callable[[int], None]) -> None:
@@ -127,14 +127,14 @@ class Ring:
         os._exit(PEER)
 
     def first(self, *, unheard: bool = False) -> bool:
-        """Whether no process has said why the job ends; ``unheard`` is the answer where nobody can tell."""
+        """Whether no process has said why the job ends; ``unheard`` is returned where the store is gone."""
         try:
             return bool(self._store.add("pinvgcn/said", 1) == 1)
         except (AttributeError, RuntimeError):
             return unheard or self.group is None
 
     def tell(self, word: int) -> None:
-        """Tell the next process once; a second word would wait for ever for somebody who listens."""
+        """Tell the next process, once: it takes one word only."""
         import torch
         import torch.distributed as dist
 

@@ -1,8 +1,8 @@
-"""The few nodes that stand for all where order or nearness of nodes counts: a pool that every rank may hold.
+"""A subsample of the nodes, small enough for every process to hold.
 
-Sums over nodes are exact at any number of nodes. A median, the ranks of a feature's values or the nodes that
-an epoch visits are not sums: up to 262,144 nodes these are taken from all of them, beyond from a pool of
-about so many, drawn by their numbers alone, whichever rank has them.
+Sums over nodes are exact at any number of nodes. A median, the quantiles of a feature or the nodes that an
+epoch visits are not sums: up to 262,144 nodes they are taken from all nodes, beyond from a subsample of
+about that size. A node is drawn by its number alone, so that the subsample does not depend on the processes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ ROUNDS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB
 
 
 def in_pool(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarray:
-    """Which of the nodes ``start`` … ``start + count`` of ``total`` are in the pool: places from 0, rising.
+    """Which of the nodes ``start`` … ``start + count`` of ``total`` are drawn: places from 0, rising.
 
-    All of up to ``most``; beyond, a node is in it if the hash of its number lies below the share that is
-    wanted.
+    All of up to ``most``; beyond, a node is drawn if the hash of its number lies below most/total.
     """
     if total <= most:
         return np.arange(count)
@@ -28,7 +27,7 @@ def in_pool(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarr
 
 
 def hashed(numbers: np.ndarray, *, seed: int = 0) -> np.ndarray:
-    """Whole numbers from 0 on as if drawn evenly from those below 2⁶⁴: always the same for a number."""
+    """A pseudorandom number below 2⁶⁴ for each whole number from 0 on; always the same one."""
     x = (numbers.astype(np.uint64) + np.uint64(1)) * STEP
     for key in (seed,) if seed == 0 else (seed, 0):
         x ^= np.uint64(key)

@@ -27,11 +27,11 @@ from pinvgcn.io.text.file import GZIP, TextFile, open_output
 from pinvgcn.wording import counted
 
 SAMPLE = 1 << 16  # characters from which the separator is found
-LONGEST_LINE = 64 << 20  # bytes without a line break: no table of anyone
+LONGEST_LINE = 64 << 20  # bytes; a longer one is no line of a table
 BLOCK = 5_000  # rows that are Python objects at a time
 DIGITS = 6  # of written probabilities
 TEXT = {pa.large_string(): pd.StringDtype("pyarrow")}
-OTHERS = {  # what people hand in for a table, by its first bytes
+OTHERS = {  # other files that are taken for tables, by their first bytes
     b"PK\x03\x04": "a ZIP archive or an Excel workbook; save the table as CSV first",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the table as CSV first",
     b"LASF": "a laser scan; use pinvgcn segment",
@@ -239,7 +239,7 @@ def _refuse_others(path: Path) -> None:
 
 
 def _why(error: csv.Error) -> str:
-    """The csv module's reasons, in words for the person who has the file."""
+    """The reason of the csv module, in plain words."""
     text = str(error)
     if "unexpected end" in text or "field larger" in text:
         return "a quotation mark opens a cell that never ends"

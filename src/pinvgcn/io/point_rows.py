@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +19,7 @@ from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.failures import reading
 from pinvgcn.io.scan import ScanChunk, ScanSource, as_field
 from pinvgcn.io.scan_writer import ScanWriter, copy_bytes, exact_cast
-from pinvgcn.io.text.cells import digits, exchanged, extended
+from pinvgcn.io.text.cells import digits, put_cells
 from pinvgcn.io.text.dialect import Dialect
 from pinvgcn.io.text.lines import LineReader, are_data
 from pinvgcn.io.text.numbers import NumberReader
@@ -147,7 +146,7 @@ class RowSource(ScanSource):
         )
 
     def open_lines(self) -> tuple[Any, LineReader]:
-        """The file as text, which whoever opens it closes, and its lines."""
+        """The file as text, which the caller closes, and its lines."""
         text = self.path.open(encoding=TEXT, newline="")
         return text, LineReader(text, self.path)
 
@@ -238,13 +237,10 @@ class RowWriter(ScanWriter):
     def _write_lines(self, source: LineReader, new: dict[str, np.ndarray], count: int) -> None:
         with reading(self.source.path):
             lines, _ = source.take(count)
-        texts = {name: digits(column) for name, column in new.items()}
-        for point, number in enumerate(compress(range(len(lines)), are_data(lines))):
-            line = lines[number]
-            cells = {n: texts[c.name][point] for n, c in self.replaced.items()}
-            line = exchanged(line, "", cells) if cells else line
-            ends = [texts[column.name][point] for column in self.appended]
-            lines[number] = extended(line, "", ends) if ends else line
+        replaced = [(number, digits(new[column.name])) for number, column in self.replaced.items()]
+        put_cells(
+            lines, are_data(lines), "", replaced, [digits(new[column.name]) for column in self.appended]
+        )
         self._to.write("".join(lines).encode(TEXT))
 
     def _end(self) -> None:

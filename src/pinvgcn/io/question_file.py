@@ -1,4 +1,4 @@
-"""A list of what somebody should label next, best first: the CSV of ``--questions``, of scans and of tables.
+"""The CSV file of ``--questions``: what to label next, best first, of scans and of tables.
 
 A question is about what stands for others: points around it, rows with the same values. Their doubt, the sum
 of 1 − confidence, is how many of them are expected to be wrong; the largest sums are asked for first, and no

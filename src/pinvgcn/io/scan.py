@@ -7,7 +7,7 @@
     source.fields                   {name: dtype} of every column other than x, y, z, in the file's order
     source.metres                   metres per unit of the coordinates, None if the file does not say
     source.system                   the name of the coordinate system, None if the file does not say
-    source.chunks(size)             pieces of at most so many points, in file order, in constant memory
+    source.chunks(size)             pieces of at most ``size`` points, in file order, in constant memory
     source.read()                   one piece with everything
     source.writer(out, columns)     a copy of the file with columns replaced or added: `ScanWriter`
 
@@ -158,7 +158,7 @@ class ScanSource(ABC):
     ) -> ScanWriter:
         """A writer of this scan with the columns replaced, or added where the file has none of that name.
 
-        The format is the one asked for, else the one that the name of ``out`` ends in, else the source's.
+        The format is ``format``, else the one that the name of ``out`` ends in, else the source's.
         """
         from pinvgcn.io.scan_writer import open_writer
 

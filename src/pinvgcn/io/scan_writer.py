@@ -6,8 +6,8 @@
         writer.write({"classification": classes})      # consecutive pieces, together all points
 
 The source is read a second time and copied piece by piece, so memory does not depend on its size. The
-copy has a temporary name beside its target and gets its own at the end: whoever interrupts or fills the
-disk keeps what was there before, and no half file.
+copy has a temporary name beside its target and gets its own at the end: an interrupt or a full disk leaves
+what was there before, and no half file.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class ScanWriter(ABC):
         return path.open("wb")
 
     def present(self, name: str, count: int) -> np.ndarray:
-        """What a field of the source holds at the next ``count`` points, asked for once before each write."""
+        """A field of the source at the next ``count`` points; call it once before each write."""
         if name not in self._beside:
             self._beside[name] = self.source.chunks(count, fields=[name])
         return next(self._beside[name]).fields[name]
@@ -236,7 +236,7 @@ def exact_cast(name: str, given: np.ndarray, dtype: np.dtype, holder: str) -> np
 
 
 def copy_bytes(source: IO[bytes], target: IO[bytes], count: int, path: Path) -> None:
-    """Copy so many bytes as they are."""
+    """Copy ``count`` bytes as they are."""
     while count > 0:
         with reading(path):
             block: Any = source.read(min(count, 1 << 24))

@@ -1,7 +1,7 @@
-"""One file that several ranks write, each its own rows: the very layout that a single one writes.
+"""One file that several processes write, each its own rows, in the layout that a single one writes.
 
 A safetensors file is the length of its header, the header, and the arrays one after the other, each row by
-row. So a rank's rows have their places in it, and nobody holds the rows of all.
+row. So the rows of a process have their places in it, and no process holds the rows of all.
 """
 
 from __future__ import annotations

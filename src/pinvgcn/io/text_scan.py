@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import compress
 from pathlib import Path
 from typing import IO
 
@@ -19,7 +18,7 @@ from pinvgcn.errors import ScanFileError
 from pinvgcn.io.failures import reading
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter
-from pinvgcn.io.text.cells import digits, exchanged, extended, quoted
+from pinvgcn.io.text.cells import digits, extended, put_cells, quoted
 from pinvgcn.io.text.dialect import Dialect, detect
 from pinvgcn.io.text.file import TextFile, open_output
 from pinvgcn.io.text.lines import LONGEST, LineReader, are_data
@@ -137,17 +136,11 @@ class TextWriter(ScanWriter):
         self._put(preamble)
 
     def _write(self, values: dict[str, np.ndarray], count: int) -> None:
-        dialect = self.source.dialect
         with reading(self.source.path):
             lines, _ = self._lines.take(count)
         replaced = [(place, self._texts(values[name])) for name, place in self._replaced.items()]
-        appended = list(zip(*(self._texts(values[name]) for name in self._appended), strict=True))
-        for point, number in enumerate(compress(range(len(lines)), are_data(lines))):
-            if replaced:
-                cells = {place: texts[point] for place, texts in replaced}
-                lines[number] = exchanged(lines[number], dialect.separator, cells)
-            if appended:
-                lines[number] = extended(lines[number], dialect.separator, appended[point])
+        appended = [self._texts(values[name]) for name in self._appended]
+        put_cells(lines, are_data(lines), self.source.dialect.separator, replaced, appended)
         self._put(lines)
 
     def _end(self) -> None:

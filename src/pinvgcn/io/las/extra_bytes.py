@@ -1,7 +1,7 @@
 """Columns beyond the standard ones: how a LAS file says that its points end in extra bytes.
 
 The record (LASF_Spec, 4) is a list of 192-byte descriptions, one for each extra dimension in the order
-of its bytes. Bytes at the end of a point that nobody described are allowed; before new columns can be
+of its bytes. Bytes at the end of a point without a description are allowed; before new columns can be
 described they must be too, as a block without a type.
 """
 
@@ -114,7 +114,7 @@ def _sizes(descriptions: bytes) -> list[int]:
 
 
 def _block(count: int) -> bytes:
-    """Descriptions of so many bytes without a type; one takes up to 255."""
+    """Descriptions of ``count`` bytes without a type; one takes up to 255."""
     sizes = [255] * (count // 255) + ([count % 255] if count % 255 else [])
     names = [f"undescribed_{number}" if number else "undescribed" for number in range(len(sizes))]
     return b"".join(

@@ -77,7 +77,7 @@ class LasSource(ScanSource):
         return info.is_standard or index is not None or (dtype == present and not info.is_scaled)
 
     def open(self) -> laspy.LasReader:
-        """A laspy reader at the first point; whoever opens it closes it."""
+        """A laspy reader at the first point; the caller closes it."""
         import laspy
 
         backend = laspy.LazBackend.LazrsParallel if self._threads else laspy.LazBackend.Lazrs

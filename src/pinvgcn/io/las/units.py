@@ -37,7 +37,7 @@ def system_and_unit(records: Iterable[Record]) -> tuple[str | None, float | None
                 return _of_text(found[_WKT].split(b"\0", 1)[0].decode("utf-8", "replace"))
             if _GEO_KEYS in found:
                 return _of_keys(found[_GEO_KEYS])
-    except Exception:  # a coordinate system that nobody understands is no reason to refuse the points
+    except Exception:  # an unknown coordinate system is no reason to refuse the points
         return None, None
     return None, None
 

@@ -200,30 +200,21 @@ class LasWriter(ScanWriter):
 
 
 class _Watched:
-    """The stream as the compressor sees it, which would keep to itself why a write failed."""
+    """The stream as the compressor sees it; the compressor hides why a write failed."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._error: OSError | None = None
 
-    def write(self, data: Any) -> int:
-        return self._tried(self._stream.write, data)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def tried(*arguments: Any) -> Any:
+            try:
+                return getattr(self._stream, name)(*arguments)
+            except OSError as error:
+                self._error = self._error or error
+                raise
 
-    def seek(self, *place: int) -> int:
-        return self._tried(self._stream.seek, *place)
-
-    def tell(self) -> int:
-        return self._tried(self._stream.tell)
-
-    def flush(self) -> None:
-        self._tried(self._stream.flush)
-
-    def _tried(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return method(*arguments)
-        except OSError as error:
-            self._error = self._error or error
-            raise
+        return tried
 
     def __enter__(self) -> None:
         pass

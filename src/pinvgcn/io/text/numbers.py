@@ -18,7 +18,7 @@ from pinvgcn.io.text.dialect import Dialect
 from pinvgcn.io.text.lines import are_data, is_data
 
 EMPTY, TEXT = np.dtype("V1"), np.dtype(object)  # a column without any value yet; a column of words
-# digits give the nearest number: older versions of pandas have to be asked for that
+# digits give the nearest number: an option in older versions of pandas
 _EXACT: dict[str, Any] = (
     {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 )
