@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from pinvgcn.cli.table_results import print_result
 from pinvgcn.io import open_table
@@ -27,27 +26,30 @@ def classified(
     return result, held_out_of_table(result)
 
 
-def printed(result: Classified, heldout: HeldOut | None) -> str:
-    console = Console(width=90)
-    with console.capture() as captured:
-        print_result(console, result, heldout)
-    return captured.get()
+def printed(result: Classified, heldout: HeldOut | None, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    print_result(result, heldout, {}, {}, as_json=False, quiet=False)
+    return capsys.readouterr().out
 
 
-def test_one_label_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_label_a_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [f"{'uv'[i % 2]},{i % 3},{['x', 'y'][i] if i < 2 else ''}" for i in range(30)]
     result, heldout = classified(tmp_path / "t.csv", ["a,b,k", *rows], monkeypatch)
     assert heldout is None
     assert any("cannot be estimated" in note for note in estimate_notes(result, heldout))
     assert "No class has two labelled rows" in table_page(result, heldout)
-    assert "held out" not in printed(result, heldout)
+    assert "held out" not in printed(result, heldout, capsys)
     assert result.importance is None
     assert result.as_dict()["column_importance"] is None
     assert "nothing tells what the columns are" in table_page(result, heldout)
-    assert "Weights of the experts: " in printed(result, heldout)
+    assert "Weights of the experts: " in printed(result, heldout, capsys)
 
 
-def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_classes_columns_and_strange_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rng = np.random.default_rng(0)
     names = [f"<b>{chr(97 + j)}</b>&" for j in range(25)]
     head = ",".join(f"c<{j}>" for j in range(32))
@@ -64,7 +66,7 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
     assert "All 32 columns in numbers" in page
     assert "c&lt;0&gt;" in page
     assert "The 12 largest classes of 25" in page
-    assert "and 5 more" in printed(result, heldout)
+    assert "and 5 more" in printed(result, heldout, capsys)
     assert heldout is not None
     better = heldout.best_simple.accuracy > heldout.ours.accuracy
     assert (
@@ -73,7 +75,9 @@ def test_many_classes_columns_and_strange_names(tmp_path: Path, monkeypatch: pyt
     assert len(heldout.as_dict()["methods"][0]["recall"]) == 25
 
 
-def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """On the screen, in the page and as JSON; the parts of a date are one column, under its own name."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 2, 120)
@@ -93,7 +97,7 @@ def test_what_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["column_importance"]["labels"] == 60
     assert sum(told["experts"].values()) == pytest.approx(1)
     assert list(told["seconds"])[3] == "column importance"
-    text = printed(result, heldout)
+    text = printed(result, heldout, capsys)
     for name, share in told["experts"].items():
         assert f"{name} {100 * share:.0f} %" in text
     lines = {
