@@ -10,7 +10,7 @@ import pytest
 from ranks import SIZES, shares
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.nn import pooled
+from pinvgcn.nn import node_subsample
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -152,11 +152,11 @@ def test_ranks_find_what_one_process_finds(ranks, name, size, kind):
 
 def fitted_from_few(process_group, name, kind):
     """Beyond so many nodes, epochs draw from a pool; 262,144 are too many for a test."""
-    before, pooled.MOST = pooled.MOST, 30
+    before, node_subsample.MOST = node_subsample.MOST, 30
     try:
         return fitted(process_group, name, kind)
     finally:
-        pooled.MOST = before
+        node_subsample.MOST = before
 
 
 @pytest.mark.parametrize("name", ["sampled", "some"])

@@ -8,7 +8,7 @@ import torch
 from ranks import SIZES, shares
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.errors import ParameterError
 
 ROWS = np.random.default_rng(0).normal(size=(11, 3))
@@ -86,9 +86,9 @@ def test_alone():
 
 def test_a_pool_does_not_depend_on_shares():
     """About as many as wanted, evenly; a node is in it or not, whoever has it."""
-    whole = in_pool(0, 100_000, 100_000, most=5_000)
-    parts = [start + in_pool(start, 25_000, 100_000, most=5_000) for start in range(0, 100_000, 25_000)]
+    whole = in_subsample(0, 100_000, 100_000, most=5_000)
+    parts = [start + in_subsample(start, 25_000, 100_000, most=5_000) for start in range(0, 100_000, 25_000)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     assert abs(len(whole) - 5_000) < 5 * np.sqrt(5_000)
     assert abs(whole.mean() - 50_000) < 5 * 100_000 / np.sqrt(12 * 5_000)
-    np.testing.assert_array_equal(in_pool(7, 4, 20, most=20), np.arange(4))
+    np.testing.assert_array_equal(in_subsample(7, 4, 20, most=20), np.arange(4))

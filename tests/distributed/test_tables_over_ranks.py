@@ -19,7 +19,7 @@ from pinvgcn.datasets import load_dataset
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.graphs import TableEncoder
-from pinvgcn.graphs.distinct import distinct_rows, pooled, row_hashes
+from pinvgcn.graphs.distinct import distinct_rows, distinct_subsample, row_hashes
 
 KINDS = ("even", "uneven", "empty")
 N = 300
@@ -288,7 +288,7 @@ def pool_of(process_group, H, kind, most, dense):
     mine = sp.csr_array(own(group, H, kind))
     first, _, counts = distinct_rows(mine)
     rows = mine[first].toarray() if dense else mine[first]
-    pool = pooled(rows, counts, row_hashes(mine[first]), group, most=most)
+    pool = distinct_subsample(rows, counts, row_hashes(mine[first]), group, most=most)
     return pool._replace(rows=pool.rows if dense else pool.rows.toarray())
 
 
@@ -322,7 +322,7 @@ def test_the_estimate_of_how_many_rows_differ():
             (np.ones(len(flat)), flat, columns * np.arange(40_001)), shape=(40_000, 50_000 * columns)
         )
         first, _, counts = distinct_rows(H)
-        pool = pooled(H[first], counts, row_hashes(H[first]), most=1_000)
+        pool = distinct_subsample(H[first], counts, row_hashes(H[first]), most=1_000)
         assert pool.distinct == pytest.approx(len(first), rel=3 / np.sqrt(1_000))
 
 

@@ -12,10 +12,10 @@ from ranks import SIZES, shares
 
 from pinvgcn import GaussianGraph, Hypergraph
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.nn import Basis, FilterBasis, Labels, PinvGCN, Problem, TrainingSettings, pooled, train
+from pinvgcn.nn import Basis, FilterBasis, Labels, PinvGCN, Problem, TrainingSettings, node_subsample, train
 from pinvgcn.nn.hidden import FastNetwork
+from pinvgcn.nn.node_subsample import NodeSubsample
 from pinvgcn.nn.nodewise import fold
-from pinvgcn.nn.pooled import Pool
 
 N = 60
 WIDTHS = {"one": (), "two": 5, "three": (6, 4)}
@@ -108,10 +108,10 @@ def test_training_and_folding(ranks, size):
 
 def drawn(process_group, kind, most):
     """A pool that is smaller than all, of points and of rows of a table."""
-    before, pooled.MOST = pooled.MOST, most
+    before, node_subsample.MOST = node_subsample.MOST, most
     try:
         group, mine, *_, problem = part(process_group, kind)
-        points = Pool.of(problem, np.flatnonzero(CODES[mine] >= 0))
+        points = NodeSubsample.of(problem, np.flatnonzero(CODES[mine] >= 0))
         H = (np.random.default_rng(1).random((N, 4)) < 0.4).astype(float)
         H[:, 0] = 1.0  # rows of 16 kinds at most
         values, first, counts = np.unique(H[mine], axis=0, return_index=True, return_counts=True)
@@ -127,7 +127,7 @@ def drawn(process_group, kind, most):
             weights=counts[order].astype(float),
             ids=ids,
         )
-        table = Pool.of(rows, np.zeros(int(mine.start == 0), dtype=int))  # the first row has a label
+        table = NodeSubsample.of(rows, np.zeros(int(mine.start == 0), dtype=int))  # the first row has a label
         found = []
         for pool in (points, table):
             problem = pool.problem
@@ -135,7 +135,7 @@ def drawn(process_group, kind, most):
             found.append((problem.F.matrix.numpy(), problem.ids.numpy(), omega, pool.total))
         return found
     finally:
-        pooled.MOST = before
+        node_subsample.MOST = before
 
 
 @pytest.mark.parametrize("most", [5, 30, 1000])

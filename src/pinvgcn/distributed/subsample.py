@@ -15,7 +15,7 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 ROUNDS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)), (31, np.uint64(1)))
 
 
-def in_pool(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarray:
+def in_subsample(start: int, count: int, total: int, *, most: int = MOST) -> np.ndarray:
     """Which of the nodes ``start`` … ``start + count`` of ``total`` are drawn: places from 0, rising.
 
     All of up to ``most``; beyond, a node is drawn if the hash of its number lies below most/total.

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.spatial.distance import pdist
 
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 
 FEWEST, MOST = 1_024, 4_096  # points that are looked at
 EACH = 16  # of them for an eigenvector
@@ -24,7 +24,7 @@ def sigma_for_rank(points: np.ndarray, rank: int) -> float:
     no σ gives so large a sum, σ is the smallest distance; where all do, 1.
     """
     n = len(points)
-    some = points[in_pool(0, n, n, most=min(max(FEWEST, EACH * rank), MOST))]
+    some = points[in_subsample(0, n, n, most=min(max(FEWEST, EACH * rank), MOST))]
     squares = pdist(some, "sqeuclidean")
     apart = squares[squares > 0]
     if not len(apart):

@@ -18,7 +18,7 @@ from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.nearest import nearest
 from pinvgcn.experts.seen import Seen
-from pinvgcn.graphs.distinct import pooled
+from pinvgcn.graphs.distinct import distinct_subsample
 
 ON = 0.99  # α: a hundred steps in the mean
 ANCHORS = 8_192  # rows that are joined; all pairs of them are compared
@@ -49,7 +49,7 @@ class NeighbourGraph:
     ) -> NeighbourGraph | None:
         """On this process's distinct rows (m, v), dense or sparse, that come so often and have these hashes;
         None where there is one row only."""
-        chosen = pooled(rows, counts, hashes, group, most=ANCHORS).rows
+        chosen = distinct_subsample(rows, counts, hashes, group, most=ANCHORS).rows
         anchors = (chosen.toarray() if sp.issparse(chosen) else chosen).astype(np.float32)
         if len(anchors) < 2:
             return None

@@ -10,7 +10,7 @@ import torch
 
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.nn import Labels, Problem, TrainingSettings
-from pinvgcn.nn.pooled import Pool
+from pinvgcn.nn.node_subsample import NodeSubsample
 from pinvgcn.nn.sampling import resolve_sample
 
 
@@ -35,19 +35,19 @@ class TrainingNodes:
         )
 
     def for_parts(self, parts: Sequence[LabelledRows], settings: TrainingSettings) -> list[TrainingNodes]:
-        """For each network that learns from a part of the labels: all nodes, or the pool if epochs draw."""
+        """For each network that learns from some of the labels: all nodes, or a subsample if epochs draw."""
         if settings.nodes_per_epoch is None:
             return [self] * len(parts)
         here = self.nodes[self.nodes >= 0]
-        pool = Pool.of(self.problem, np.unique(here))
+        subsample = NodeSubsample.of(self.problem, np.unique(here))
         ids = self.problem.group.rows(self.problem.ids.cpu().numpy()[here])
 
         def drawn(part: LabelledRows) -> bool:
             known = np.unique(ids[np.searchsorted(self.rows, part.rows)])
-            return resolve_sample(settings.nodes_per_epoch, pool.total - len(known)) is not None
+            return resolve_sample(settings.nodes_per_epoch, subsample.total - len(known)) is not None
 
         draws = [drawn(part) for part in parts]
-        if not any(draws) or pool.problem is self.problem:
+        if not any(draws) or subsample.problem is self.problem:
             return [self] * len(parts)
-        pooled = TrainingNodes(pool.problem, self.rows, pool.nodes_of(ids))
-        return [pooled if draw else self for draw in draws]
+        drawn_nodes = TrainingNodes(subsample.problem, self.rows, subsample.nodes_of(ids))
+        return [drawn_nodes if draw else self for draw in draws]

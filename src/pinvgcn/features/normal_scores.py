@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.errors import DataError
 
 CHUNK = 4_096  # rows at a time: they stay in the cache
@@ -34,7 +34,7 @@ class NormalScores:
     def of(cls, columns: np.ndarray, group: Group = ALONE) -> NormalScores:
         """From the training rows (n, f) of all ranks; of more than 262,144, from a pool of them."""
         start, total = group.offset(len(columns))
-        pool = group.rows(columns[in_pool(start, len(columns), total)])
+        pool = group.rows(columns[in_subsample(start, len(columns), total)])
         found = [_knots(column) for column in pool.T]
         longest = max(len(values) for values, _ in found)
         knots, scores = (

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import MOST, in_pool
+from pinvgcn.distributed.subsample import MOST, in_subsample
 from pinvgcn.features.table_cells import as_text, cells_of
 
 USELESS = b""  # the one value of a column of lists, bytes or the like
@@ -103,7 +103,7 @@ def _of_pool(parts: Sequence[pd.Series], start: int, total: int, group: Group) -
     """Of the rows of the pool, which stand for all."""
     chosen, missing = [], 0
     for part in parts:
-        rows = in_pool(start, len(part), total)
+        rows = in_subsample(start, len(part), total)
         chosen.append(ColumnCounts.of(part.iloc[rows]))
         missing += int(part.isna().sum())
         start += len(part)

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import cores
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, tabulated
 
 REACHED = 0.9  # the quantile of held-out distances up to which a place is trusted
@@ -50,7 +50,7 @@ class LabelledPlaces:
         of which this process rank has a part."""
         start, total = group.offset(len(cloud))
         own = lattice.positions(cloud)
-        some = group.rows(own[in_pool(start, len(cloud), total)])
+        some = group.rows(own[in_subsample(start, len(cloud), total)])
         for level in range(lattice.levels):
             cell, _ = grouped(some, in_curve_order(some, lattice.bits), lattice.bits + level)
             if (np.bincount(cell)[cell] > 1).mean() >= COVERED:

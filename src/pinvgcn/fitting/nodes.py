@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError
 from pinvgcn.experts import TableColumns
 from pinvgcn.features.cell_size import cell_of
@@ -193,7 +193,7 @@ def gathered(points: np.ndarray, sigma: float, group: Group) -> np.ndarray:
     averages have them where they are.
     """
     start, total = group.offset(len(points))
-    pool = group.rows(points[in_pool(start, len(points), total)])
+    pool = group.rows(points[in_subsample(start, len(points), total)])
     middle = np.median(pool, axis=0)
     border = float(np.quantile(np.linalg.norm(pool - middle, axis=1), 0.99))
     away = np.linalg.norm(points - middle, axis=1)

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from pinvgcn.checks import check_rows
 from pinvgcn.distributed.group import Group, together
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.errors import DataError
 from pinvgcn.experts import Forest
 from pinvgcn.fitting.conformal import PredictionSets
@@ -55,7 +55,7 @@ class Scan(NamedTuple):
         group, (start, total) = nodes.graph.group, (nodes.graph.start, nodes.graph.n_total)
         mine = labels.within(start, len(nodes.points)).rows
         points = group.rows(nodes.points[mine])
-        some = np.setdiff1d(in_pool(start, len(nodes.points), total, most=TARGETS), mine)
+        some = np.setdiff1d(in_subsample(start, len(nodes.points), total, most=TARGETS), mine)
         target = group.rows(nearest(cKDTree(points), nodes.points[some]))
         folds = _of_first_rank(matched_folds(labels, count, seed, points=points, target=target), group)
         held = folds.distances(points)

@@ -60,10 +60,10 @@ class DistinctRows(NamedTuple):
     counts: np.ndarray  # (m,) how many rows of all ranks are equal to each
     hashes: np.ndarray  # (m,)
     complete: bool  # whether these are all
-    distinct: float  # how many all are; estimated where the pool is not complete
+    distinct: float  # how many all are; estimated where these are not all
 
 
-def pooled(
+def distinct_subsample(
     rows: Any, counts: np.ndarray, hashes: np.ndarray, group: Group = ALONE, *, most: int = MOST
 ) -> DistinctRows:
     """The ``most`` distinct rows with the smallest hashes, of this rank's distinct rows and those of others.
@@ -87,7 +87,7 @@ def pooled(
 
 def count_distinct(hashes: np.ndarray, group: Group = ALONE, *, most: int = MOST) -> int:
     """How many rows differ, over all ranks, by the hashes of this rank's distinct rows; estimated as in
-    ``pooled`` where ranks share them and they are more than ``most``."""
+    ``distinct_subsample`` where ranks share them and they are more than ``most``."""
     if group.alone:
         return len(hashes)
     return round(_estimate(*_smallest(np.sort(hashes)[:most], len(hashes) <= most, most, group)))

@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
 from pinvgcn.graphs.base import (
     Graph,
@@ -330,7 +330,7 @@ def automatic_sigma(points: np.ndarray, group: Group = ALONE) -> float:
     the median's place; where all do, 1. Of more than 262,144 points, of all ranks, a pool counts.
     """
     start, total = group.offset(len(points))
-    points = group.rows(points[in_pool(start, len(points), total)])
+    points = group.rows(points[in_subsample(start, len(points), total)])
     distances = np.linalg.norm(points - np.median(points, axis=0), axis=1)
     radius = float(np.median(distances)) or float(distances.mean())
     return float(group.first(np.array([SIGMA_PER_RADIUS * radius if radius > 0 else 1.0]))[0])

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import Group
-from pinvgcn.distributed.subsample import MOST, in_pool
+from pinvgcn.distributed.subsample import MOST, in_subsample
 from pinvgcn.graphs.cells import Scalar, distinct, key_of, types_of
 from pinvgcn.graphs.rules import Bins, Flag, Rule, Values
 
@@ -118,7 +118,7 @@ def _weighed(
         x, counts = _joined(column.values, column.counts(), group)
         if len(x) <= FEW:
             return x, counts
-    counts = column.counts(in_pool(start, len(column.codes), total, most=MOST))
+    counts = column.counts(in_subsample(start, len(column.codes), total, most=MOST))
     there = counts > 0
     return _joined(column.values[there], counts[there], group)
 

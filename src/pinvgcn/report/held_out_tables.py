@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
-from pinvgcn.distributed.subsample import in_pool
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.report.held_out import OURS, Answerer, HeldOut, held_out
 from pinvgcn.tables import Classified, TablePlan
 
@@ -144,7 +144,7 @@ def sampled(plan: TablePlan) -> np.ndarray:
     rows = [np.empty(0, dtype=np.int64)]
     for code in range(classes):
         most = max(FEW, int(np.ceil(share * counts[code])))
-        chosen = in_pool(int(before[code]), int(own[code]), int(counts[code]), most=most)
+        chosen = in_subsample(int(before[code]), int(own[code]), int(counts[code]), most=most)
         rows.append(np.flatnonzero(codes == code)[chosen])
     return np.sort(np.concatenate(rows))
 

@@ -10,13 +10,13 @@ import pandas as pd
 import torch
 
 from pinvgcn.distributed.group import ALONE
-from pinvgcn.distributed.subsample import MOST, in_pool
-from pinvgcn.graphs.distinct import pooled
+from pinvgcn.distributed.subsample import MOST, in_subsample
+from pinvgcn.graphs.distinct import distinct_subsample
 from pinvgcn.nn.problem import Problem
 
 
 @dataclass(frozen=True)
-class Pool:
+class NodeSubsample:
     """C ≈ Σ_labelled ω v hᵀ + f Σ_others ω v hᵀ, the others drawn: up to 262,144 nodes all, with f = 1.
 
     Beyond, nodes are drawn by their numbers, and distinct rows of a table, which have a weight, by the hash
@@ -31,7 +31,7 @@ class Pool:
     labelled: np.ndarray  # ids of all labelled nodes, on any rank
 
     @classmethod
-    def of(cls, problem: Problem, labelled: np.ndarray) -> Pool:
+    def of(cls, problem: Problem, labelled: np.ndarray) -> NodeSubsample:
         """From this rank's nodes, and the ``labelled`` ones among them."""
         ids, group = problem.ids.cpu().numpy(), problem.group
         if group.alone and len(ids) <= MOST:
@@ -39,10 +39,10 @@ class Pool:
         known = np.unique(group.rows(ids[labelled]))
         if problem.weights is None:
             start, total = group.offset(len(ids))
-            chosen = np.union1d(in_pool(start, len(ids), total, most=MOST), labelled)
+            chosen = np.union1d(in_subsample(start, len(ids), total, most=MOST), labelled)
             return cls(problem, chosen, None, total, known)
         omega = problem.weights.double().cpu().numpy()
-        drawn = pooled(np.empty((len(ids), 0)), omega, ids.view(np.uint64), group, most=MOST)
+        drawn = distinct_subsample(np.empty((len(ids), 0)), omega, ids.view(np.uint64), group, most=MOST)
         wanted = np.flatnonzero(np.isin(ids, np.union1d(drawn.hashes.view(np.int64), known)))
         everywhere = pd.Series(group.rows(omega[wanted]), index=group.rows(ids[wanted]))
         before = group.offset(len(wanted))[0]
