@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from pinvgcn.cli import progress
-from pinvgcn.cli.progress import shown
+from pinvgcn.cli.progress import shown, shown_runs
+from pinvgcn.experiments.reproduce.runner import Event
 
 
 @pytest.fixture
@@ -76,3 +77,26 @@ def test_steps_move_the_bar(terminal):
         for name in "abc":
             report(name)
     assert "50 %" in terminal.getvalue()
+
+
+def runs(count: int) -> None:
+    """Of a job with trouble."""
+    with shown_runs() as (plan, show):
+        plan(count)
+        show(Event("GCN: run 1 of 2"))
+        show(Event("GCN: run 2 of 2", finished=1, result="GCN 81.0 %"))
+        show(Event("GCN failed", finished=1, trouble=True))
+
+
+def test_each_run_is_a_line(capsys):
+    runs(2)
+    assert capsys.readouterr().err.splitlines() == [
+        "2 runs to do", "GCN: run 1 of 2", "1 of 2, 0:00:00: GCN 81.0 %", "GCN failed",
+    ]  # fmt: skip
+
+
+def test_runs_on_a_terminal(terminal):
+    runs(4)
+    assert "GCN failed" in terminal.getvalue()
+    assert "50 %" in terminal.getvalue()
+    assert "81.0 %" not in terminal.getvalue()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from pinvgcn.cli import options
 
 if TYPE_CHECKING:
     from pinvgcn.io import TableSource
@@ -25,12 +26,6 @@ pinvgcn classify customers.csv --target churn -o classified.csv --questions ask.
 
 pinvgcn classify cases.csv.gz --target kind -o out.csv --class-weight balanced --save-model kind.pinvgcn
 """
-
-
-class ClassWeight(StrEnum):
-    """How much the classes count in training."""
-
-    balanced = "balanced"
 
 
 def classify(
@@ -65,21 +60,11 @@ def classify(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Do not predict from these columns.")
     ] = None,
-    class_weight: Annotated[
-        ClassWeight | None, typer.Option(help="Let every class count the same, however many labels it has.")
-    ] = None,
+    class_weight: options.Weight = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add a column with the probability of each class.")
     ] = False,
-    sets: Annotated[
-        float | None,
-        typer.Option(
-            metavar="COVERAGE",
-            help="Add a column with the classes that each row may belong to: of the rows of each class, this "
-            "share has it in its set. 0.9 needs 9 labels of each class.",
-            show_default=False,
-        ),
-    ] = None,
+    sets: options.Sets = None,
     save_model: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the model, for `pinvgcn predict` on other files."),
@@ -91,13 +76,11 @@ def classify(
         Path | None,
         typer.Option(metavar="CSV", help="List the 50 rows whose label would help most.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of everything that is drawn.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done, and what it would take.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are already there.")] = False,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    dry_run: options.DryRun = False,
+    force: options.Force = False,
 ) -> None:
     """Classify the rows of a table from the classes of some of them.
 

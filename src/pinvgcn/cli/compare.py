@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pinvgcn.cli import options
+
 
 def compare(
     data: Annotated[
@@ -51,11 +53,9 @@ def compare(
     json_only: Annotated[
         bool, typer.Option("--json", help="Print results.json instead of the table.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read the data, say what would be done, and stop.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace results that are there.")] = False,
+    quiet: options.Quiet = False,
+    dry_run: options.DryRun = False,
+    force: options.Force = False,
 ) -> None:
     """Compare PinvGCN with other methods: same labels, same features.
 

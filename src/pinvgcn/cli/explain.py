@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pinvgcn.cli import options
 from pinvgcn.wording import counted, decimal
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def explain(
     seed: Annotated[
         int, typer.Option(min=0, metavar="NUMBER", help="Seed of the orders that are drawn.")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Say why a row of a table gets its class.
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pinvgcn.cli import options
+
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -35,68 +37,25 @@ def predict(
             "-o", "--out", help="The classified copy; of several files a folder for them.", show_default=False
         ),
     ],
-    field: Annotated[
-        str | None,
-        typer.Option(
-            help="Scans: where the class goes. By default 'classification' in LAS, 'predicted' elsewhere.",
-            show_default=False,
-        ),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASSES",
-            help="Scans: change only points that have one of these classes in the file, such as 0,1; all "
-            "others keep theirs. Not together with --keep.",
-            show_default=False,
-        ),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASSES",
-            help="Scans: points that have one of these classes in the file, such as 2,6, keep it. Not "
-            "together with --only.",
-            show_default=False,
-        ),
-    ] = None,
-    metres: Annotated[
-        float | None,
-        typer.Option(
-            help="Scans: metres per unit, such as 0.3048. By default what the file says, else 1.",
-            show_default=False,
-        ),
-    ] = None,
+    field: options.Field = None,
+    only: options.Only = None,
+    keep: options.Keep = None,
+    metres: options.Metres = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Tables: a column with the probability of each class.")
     ] = False,
-    sets: Annotated[
-        float | None,
-        typer.Option(
-            metavar="COVERAGE",
-            help="Write the classes that each point or row may belong to, too: of those of each class, this "
-            "share has it in its set. 0.9 needs 9 labels of each class in training.",
-            show_default=False,
-        ),
-    ] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CSV", help="Scans: list the 50 places where a label would help most.", show_default=False
-        ),
-    ] = None,
+    sets: options.Sets = None,
+    questions: options.Places = None,
     tile_points: Annotated[
         int | None,
         typer.Option(
             min=1_000, help="Scans: points of a tile; fewer need less memory.", show_default="500000"
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and its cost, and stop.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    force: options.Force = False,
+    dry_run: options.DryRun = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Classify a file with a model that was saved.
 
@@ -109,7 +68,6 @@ def predict(
     from pinvgcn.cli.launch import job
     from pinvgcn.cli.model_and_file import check_pair, first_of, not_for
     from pinvgcn.cli.scan_command import KEPT, run_scans
-    from pinvgcn.cli.segment import words
     from pinvgcn.cli.table_predict import predict_tables
 
     with loading():
@@ -135,8 +93,8 @@ def predict(
             tile_points=SIZE if tile_points is None else tile_points,
             force=force,
             sets=sets,
-            only=None if only is None else words(only),
-            keep=None if keep is None else words(keep),
+            only=options.words(only),
+            keep=options.words(keep),
             questions=questions,
         )
         run_scans(request, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)

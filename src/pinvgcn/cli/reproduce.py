@@ -43,9 +43,10 @@ def reproduce(
     interrupted reproduce continues where it stopped; more --runs add to it. A method that fails or
     takes too long is noted and left out.
     """
-    from pinvgcn.cli.console import err, loading, runs_of
+    from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.failure import Interrupted
+    from pinvgcn.cli.progress import shown_runs
     from pinvgcn.errors import DataError
     from pinvgcn.wording import counted
 
@@ -62,7 +63,7 @@ def reproduce(
         retry=retry,
     )
     try:
-        with runs_of() as (planned, show):
+        with shown_runs() as (planned, show):
             outcome = job(request, out, show=show, planned=planned)
     except KeyboardInterrupt:
         there = counted(kept_runs(out), "run") + (", and a report of them" if has_report(out) else "")

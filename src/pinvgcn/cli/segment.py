@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pinvgcn.cli.classify import ClassWeight
+from pinvgcn.cli import options
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -71,49 +71,14 @@ def segment(
             show_default=False,
         ),
     ] = None,
-    field: Annotated[
-        str | None,
-        typer.Option(
-            help="Where the class goes. By default 'classification' in LAS, 'predicted' elsewhere.",
-            show_default=False,
-        ),
-    ] = None,
+    field: options.Field = None,
     relabel: Annotated[
         bool, typer.Option("--relabel", help="Write the model's class at labelled points, too.")
     ] = False,
-    only: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASSES",
-            help="Change only points that have one of these classes in the file, such as 0,1; all others "
-            "keep theirs. Not together with --keep.",
-            show_default=False,
-        ),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASSES",
-            help="Points that have one of these classes in the file, such as 2,6, keep it. Not together with "
-            "--only.",
-            show_default=False,
-        ),
-    ] = None,
-    metres: Annotated[
-        float | None,
-        typer.Option(
-            help="Metres per unit, such as 0.3048. By default what the file says, else 1.", show_default=False
-        ),
-    ] = None,
-    sets: Annotated[
-        float | None,
-        typer.Option(
-            metavar="COVERAGE",
-            help="Write the classes that each point may belong to, too: of the points of each class, this "
-            "share has it in its set. 0.9 needs 9 labels of each class.",
-            show_default=False,
-        ),
-    ] = None,
+    only: options.Only = None,
+    keep: options.Keep = None,
+    metres: options.Metres = None,
+    sets: options.Sets = None,
     priors: Annotated[
         Priors | None,
         typer.Option(
@@ -122,10 +87,7 @@ def segment(
             show_default=False,
         ),
     ] = None,
-    class_weight: Annotated[
-        ClassWeight | None,
-        typer.Option(help="Let every class count the same, however many labels it has.", show_default=False),
-    ] = None,
+    class_weight: options.Weight = None,
     save_model: Annotated[
         Path | None, typer.Option(help="Keep the model, for `pinvgcn predict`.", show_default=False)
     ] = None,
@@ -136,25 +98,18 @@ def segment(
             show_default=False,
         ),
     ] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CSV", help="List the 50 places where a label would help most.", show_default=False
-        ),
-    ] = None,
+    questions: options.Places = None,
     fit_points: Annotated[
         int, typer.Option(min=2_000, help="Larger scans are fitted to about so many of their points.")
     ] = 200_000,
     tile_points: Annotated[
         int, typer.Option(min=1_000, help="Points of a tile; fewer need less memory.")
     ] = 500_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and its cost, and stop.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    dry_run: options.DryRun = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Classify every point of a scan from the few that are labelled.
 
@@ -177,8 +132,8 @@ def segment(
         scans=tuple(scan),
         labels=labels,
         out=out,
-        unlabelled=None if unlabelled is None else words(unlabelled),
-        features=None if features is None else () if features == "none" else words(features),
+        unlabelled=options.words(unlabelled),
+        features=() if features == "none" else options.words(features),
         field=field,
         relabel=relabel,
         metres=metres,
@@ -189,14 +144,9 @@ def segment(
         random_state=seed,
         force=force,
         sets=sets,
-        only=None if only is None else words(only),
-        keep=None if keep is None else words(keep),
+        only=options.words(only),
+        keep=options.words(keep),
         questions=questions,
         settings=settings,
     )
     run_scans(request, dry_run=dry_run, as_json=as_json, quiet=quiet)
-
-
-def words(text: str) -> tuple[str, ...]:
-    """What stands between commas."""
-    return tuple(word.strip() for word in text.split(","))
