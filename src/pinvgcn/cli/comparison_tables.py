@@ -40,7 +40,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 def measured_table(comparison: Comparison) -> Table:
     """One line a method, the most accurate first and in bold, whichever it is; ours with an arrow."""
-    from pinvgcn.experiments.compare.report import OURS
+    from pinvgcn.experiments.methods.pinvgcn import OURS
     from pinvgcn.report.page import memory_text
 
     table = _table(comparison.task)

@@ -10,14 +10,13 @@ import numpy as np
 
 from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.demo import Demo
+from pinvgcn.experiments.methods.pinvgcn import OURS
 from pinvgcn.experiments.task import Sink
 from pinvgcn.io.atomic import write_text
 from pinvgcn.report import figures
 from pinvgcn.report.environment import environment
 from pinvgcn.report.learned import learned_filters, mean_weights
 from pinvgcn.report.page import render
-
-OURS = "pinvgcn"
 
 
 def write_report(demo: Demo, folder: Path, *, progress: Sink = lambda line: None) -> Path:

@@ -24,7 +24,6 @@ from pinvgcn.io.table_parts import parts_of
 from pinvgcn.repeated_fits import SharedRows
 from pinvgcn.tables.plan import BINNING, TablePlan
 
-OURS = "PinvGCN"
 ABOUT = "table"  # what a saved model of a table says that it is
 ROWS = 100_000  # that are written at a time
 STEPS = 3  # of classify_table
@@ -137,7 +136,7 @@ def classify_table(
     with warnings.catch_warnings(record=True, action="always") as caught, stopped_by_interrupts():
         progress("Graph and spectrum")
         rows = SharedRows(model, plan.frame, process_group=group)
-        progress(f"{OURS} on all labels")
+        progress("PinvGCN on all labels")
         fitted = rows.fit(codes, random_state=request.random_state)
     seconds = {stage: float(fitted.timings_[stage]) for stage in ("graph", "spectrum", "training")}
     names = np.array(plan.target.classes, dtype=object)

@@ -11,10 +11,10 @@ from typing import Any
 from pinvgcn.checks import check_choice, check_positive
 from pinvgcn.errors import LabelError, ParameterError, TrainingError
 from pinvgcn.experiments.compare.isolated import BUDGET, compare_isolated
-from pinvgcn.experiments.compare.report import FILES, OURS, ComparedMethods, margin_lines, write_comparison
+from pinvgcn.experiments.compare.report import FILES, ComparedMethods, margin_lines, write_comparison
 from pinvgcn.experiments.compare.tasks import load_task
 from pinvgcn.experiments.methods import BASELINES, OF_TABLES, RIVALS
-from pinvgcn.experiments.methods.pinvgcn import PinvMethod
+from pinvgcn.experiments.methods.pinvgcn import OURS, PinvMethod
 from pinvgcn.experiments.task import Method, Sink, Task
 
 __all__ = [

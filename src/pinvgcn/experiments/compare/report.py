@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from pinvgcn.experiments.comparison import Comparison
+from pinvgcn.experiments.methods.pinvgcn import OURS
 from pinvgcn.io.atomic import atomic_file, write_text
 from pinvgcn.report import figures
 from pinvgcn.report.environment import environment
@@ -17,7 +18,6 @@ from pinvgcn.report.figures.drawing import inline_svg, write_png
 from pinvgcn.report.figures.methods import MethodRuns, method_chart
 from pinvgcn.report.page import render
 
-OURS = "pinvgcn"
 FILES = ("results.json", "comparison.png", "report.html")
 MEASURES = {"accuracy": "Accuracy", "macro_f1": "Macro F1"}
 

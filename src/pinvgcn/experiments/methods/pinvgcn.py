@@ -22,6 +22,7 @@ import numpy as np
 from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Task
 from pinvgcn.report.learned import mean_weights
 
+OURS = "pinvgcn"  # the method in its own defaults, among others
 GRAPHS: dict[Kind, str] = {"points": "gaussian", "table": "categorical"}
 
 
@@ -30,7 +31,7 @@ class PinvMethod:
     """The classifier with its own defaults, or with those of the paper, apart from ``settings``."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
-    name: str = "pinvgcn"
+    name: str = OURS
     title: str = "PinvGCN"
     description: str = "Joins all rows into one graph and lets the few labels travel along it."
     paper: bool = False

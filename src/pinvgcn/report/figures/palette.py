@@ -19,6 +19,7 @@ FAMILIAR = {
 
 DIVERGING = LinearSegmentedColormap.from_list("blue_grey_vermillion", [BLUE, "#b8b8b8", VERMILLION])
 SEQUENTIAL = LinearSegmentedColormap.from_list("vermillion_grey", [VERMILLION, ORANGE, "#c9c9c9"])
+LOWEST = 0.4  # confidence of the strongest colour
 
 
 def class_colours(names: tuple[str, ...]) -> np.ndarray:
@@ -26,3 +27,8 @@ def class_colours(names: tuple[str, ...]) -> np.ndarray:
     taken = {FAMILIAR[name] for name in names if name in FAMILIAR}
     free = iter([colour for colour in PALETTE if colour not in taken] * (1 + len(names) // len(PALETTE)))
     return np.array([to_rgb(FAMILIAR[name] if name in FAMILIAR else next(free)) for name in names])
+
+
+def confidence_colours(confidence: np.ndarray) -> np.ndarray:
+    """RGBA (..., 4): grey where the model is sure, the stronger the less it is."""
+    return np.asarray(SEQUENTIAL(np.clip((confidence - LOWEST) / (1 - LOWEST), 0, 1)))

@@ -12,10 +12,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pinvgcn.report.figures.drawing import WIDTH, drawing, inline_svg
-from pinvgcn.report.figures.palette import BLUE, SEQUENTIAL
+from pinvgcn.report.figures.palette import BLUE, LOWEST, SEQUENTIAL, confidence_colours
 from pinvgcn.scans.uncertainty import ConfidenceMap
 
-LOWEST = 0.4  # confidence of the strongest colour
 LONGEST = 2048  # pixels of a side
 TALLEST = 9.0  # inches
 MARKED = 4_000  # cells with labels that are drawn
@@ -79,7 +78,7 @@ def _image(cells: ConfidenceMap) -> tuple[np.ndarray, tuple[float, float, float,
     np.add.at(total, (row, column), np.nan_to_num(cells.confidence[stays]) * points)
     np.add.at(weight, (row, column), points)
     mean = np.divide(total, weight, out=np.ones(shape), where=weight > 0)
-    image = SEQUENTIAL(np.clip((mean - LOWEST) / (1 - LOWEST), 0, 1))
+    image = confidence_colours(mean)
     image[..., 3] = weight > 0
     side = cells.side * fine
     return image, (corner[0], corner[0] + shape[1] * side, corner[1], corner[1] + shape[0] * side)

@@ -18,16 +18,15 @@ from pinvgcn.report.figures.palette import (
     DIVERGING,
     GREY,
     INK,
-    SEQUENTIAL,
     VERMILLION,
     class_colours,
-)  # fmt: skip
+    confidence_colours,
+)
 from pinvgcn.report.figures.scene import Projection, camera_for, render
 
 SIDES = (("From one side", -62.0, 38.0), ("From the other side", 118.0, 38.0), ("From above", -90.0, 89.0))
 MOST = 150_000  # points that a picture has room for
 IN_A_ROW = 6  # names of classes
-LOWEST = 0.4  # confidence of the strongest colour
 PALE = to_rgb("#b0b0b0")
 
 
@@ -99,18 +98,16 @@ def confidence(points: np.ndarray, proba: np.ndarray, truth: np.ndarray, labels:
     sure = proba.max(axis=1)
     right = proba.argmax(axis=1) == truth
     asked = labels == UNLABELLED
-    camera = camera_for(points)
-
-    def colours(confidence: np.ndarray) -> np.ndarray:
-        return SEQUENTIAL(np.clip((confidence - LOWEST) / (1 - LOWEST), 0, 1))[:, :3]
-
+    camera, shades = camera_for(points), confidence_colours(sure)[:, :3]
     with drawing(WIDTH, 0.62 * WIDTH * camera.aspect + 0.9) as figure:
         scene, curve = figure.subplots(1, 2, width_ratios=[1.75, 1])
-        _panel(scene, camera, points, colours(sure), "How sure the model is of each point", width=1300)
+        _panel(scene, camera, points, shades, "How sure the model is of each point", width=1300)
         _metres(scene, camera, points)
         shown = np.array([0.4, 0.6, 0.8, 1.0])
         scene.legend(
-            handles=[_dot(colour, f"{p:.0%}") for colour, p in zip(colours(shown), shown, strict=True)],
+            handles=[
+                _dot(colour, f"{p:.0%}") for colour, p in zip(confidence_colours(shown), shown, strict=True)
+            ],
             title="probability of its answer",
             title_fontsize=8.5,
             loc="upper center",
