@@ -45,7 +45,7 @@ def person(
     points and the last answer."""
     rng = np.random.default_rng(seed)
     around, classes = prepared.surroundings, int(y.max()) + 1
-    head, regions = Head(around), Regions(around.shapes, around.around)
+    head, regions = Head(around), Regions(prepared.forms, around.around)
     rows = np.array([int(rng.choice(np.flatnonzero(y == c))) for c in range(classes)])
     if kind == "regions":
         rows = np.unique(np.concatenate([clean(regions, row, y, None) for row in rows]))

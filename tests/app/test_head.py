@@ -95,11 +95,23 @@ def test_what_was_labelled_before_leaves_no_trace(seed: int, sets: list[list[int
         assert reply.proba.sum(axis=1) == pytest.approx(1, abs=1e-6)
 
 
-def test_too_many_labels_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT", 12)
+def test_labels_that_are_alike_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 24)
+    monkeypatch.setattr(module, "FEW", 3)
+    one = surroundings(2)
     points, codes = np.arange(N), np.repeat([0, 1, 2], [30, 6, 4])
-    reply = Head(surroundings(2)).reply(points, codes, CLASSES)
-    assert np.bincount(reply.codes).tolist() == [4, 4, 4]
+    kept = Head(one).reply(points, codes, CLASSES)
+    assert np.bincount(kept.codes).max() <= 8  # a fair share
+    doubled = Surroundings(*(np.repeat(part, 2, axis=0) for part in (one.shapes, one.places, one.waves)),
+        sp.csr_array(np.eye(2 * N)))  # fmt: skip
+    twice = Head(doubled).reply(np.arange(2 * N), np.repeat(codes, 2), CLASSES)
+    assert len(np.unique(twice.points // 2)) == len(twice.points)  # no twin of another
+    for code in range(CLASSES):
+        own = kept.points[kept.codes == code]
+        for i in own:
+            for j in own:
+                likeness = kernel(one, i, j) / np.sqrt(kernel(one, i, i) * kernel(one, j, j))
+                assert i == j or likeness < module.SAME
 
 
 def test_proposals_differ_from_each_other() -> None:

@@ -22,6 +22,6 @@ def test_places_to_review() -> None:
 
 def test_the_ends_of_a_scale() -> None:
     text = legend(ColourScale(0.12345, 250.0, "m"))
-    assert "<span>0.1235 m</span><span>250 m</span>" in text
+    assert "<span>0.123 m</span><span>250 m</span>" in text
     assert text.count("#") == 9
     assert legend(None) == ""

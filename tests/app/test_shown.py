@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pinvgcn.app import colours
+from pinvgcn.app import colours, preparation
 from pinvgcn.app.cloud import Cloud, turns
 from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Category, LabelBook
 from pinvgcn.app.shown import Clip, Shown
+from pinvgcn.datasets import generate_street
 from pinvgcn.errors import LabelError
+from pinvgcn.features import local_geometry
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,20 @@ def test_a_box_has_all_of_its_points_up_to_the_budget(cloud: Cloud) -> None:
     assert set(few.index) <= set(inside)
     assert few.index.tolist() == sorted(inside[np.argsort(cloud.turn[inside])[:100]])
     assert len(Shown.of_cloud(cloud, Clip((9, 9, 9), (10, 10, 10)))) == 0
+
+
+def test_shapes_of_a_large_scan_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strip by strip, and in feet."""
+    street = generate_street(4_000, random_state=0)
+    points = street.X / 0.3048
+    cloud = Cloud(Path("street"), points, {}, 0.3048, turns(points), "", most=700)
+    whole = local_geometry(cloud.points[cloud.sample] * 0.3048, cloud.points * 0.3048)
+    monkeypatch.setattr(preparation, "PIECE", 900)
+    lattice, strips = preparation._shapes(cloud, lambda share: None)
+    assert strips.tolist() == whole.tolist()
+    prepared = preparation.prepare(cloud)
+    ground = [at for at, name in enumerate(lattice.names) if name.startswith("ground_")][-1]
+    assert prepared.above_ground.tolist() == whole[:, ground].tolist()
 
 
 def test_classes_that_a_file_has(cloud: Cloud) -> None:

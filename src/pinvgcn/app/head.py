@@ -15,7 +15,8 @@ REACH = 0.3  # of a label in space, where the cloud has a spread of 1
 NEAR, SMOOTH = 0.25, 0.25  # the weights of places and of eigenvectors beside shapes
 EIGENVECTORS = 20
 COLDEST = 10.0  # scores are multiplied by at most so much
-KEPT = 600  # labels that the kernel knows at most
+KEPT, CONSIDERED = 600, 3  # labels that the kernel knows at most, and how many times as many are looked at
+SAME, FEW = 0.9, 20  # likeness from which on two labels teach the same; so few labels all count
 HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is held, and their ρ
 
 
@@ -96,17 +97,18 @@ class Head:
         step = max(1, len(around) // candidates)
         self._candidates = np.arange(0, len(around), step)
         self.own = around.own()  # k(x, x): (n,)
+        self._order = np.random.default_rng(0).permutation(len(around))  # in which labels are considered
 
     def reply(
         self, points: np.ndarray, codes: np.ndarray, classes: int, base: np.ndarray | None = None
     ) -> Reply:
-        """From labelled ``points`` (t,) and their classes 0 … classes − 1; too many are thinned evenly.
+        """From labelled ``points`` (t,) and their classes 0 … classes − 1; those alike count once.
 
         ``base`` (n, classes) are probabilities that a model has told, which labels correct: the regression is
         on what the base leaves over, which is nothing at some points that hold it in place (``HELD``), with a
         larger ρ.
         """
-        points, codes = _thinned(points, codes)
+        points, codes = self._distinct(points, codes)
         count, ridge = len(points), np.full(len(points), RIDGE)
         left = Y = np.eye(classes)[codes] - 1 / classes
         every = points
@@ -147,6 +149,25 @@ class Head:
         spread = self.own[free] - np.einsum("tm,tm->m", reply.inverse.astype(np.float32) @ K, K)
         return free, -lead / np.sqrt(np.maximum(spread, 1e-6))
 
+    def _distinct(self, points: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels that teach something of their own: of those of a class that are alike, one; ``KEPT`` at
+        most, with a fair share for each class. A label keeps its place in the order when others come, so that
+        few rows of the kernel are new."""
+        order = np.argsort(self._order[points], kind="stable")
+        present = np.unique(codes)
+        fair = KEPT // max(len(present), 1)
+        chosen: list[np.ndarray] = []
+        for code in present:
+            own = order[codes[order] == code][: CONSIDERED * fair]
+            if len(own) > FEW:
+                rows = points[own]
+                scale = np.sqrt(self.own[rows])
+                like = self.surroundings.kernel(rows, rows) / scale / scale[:, None]
+                own = own[_apart(like, fair)]
+            chosen.append(own)
+        kept = np.sort(np.concatenate(chosen))
+        return points[kept], codes[kept]
+
     def _kernel(self, points: np.ndarray) -> np.ndarray:
         """Rows of the kernel, in the order of ``points``: (t, n); those of other points are forgotten."""
         wanted = {int(point): place for place, point in enumerate(points)}
@@ -172,17 +193,16 @@ class Head:
         return self._K[order]
 
 
-def _thinned(points: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most ``KEPT``: every class keeps what is fair, evenly among its points."""
-    if len(points) <= KEPT:
-        return points, codes
-    fair = KEPT // len(np.unique(codes))
-    kept = []
-    for code in np.unique(codes):
-        rows = np.flatnonzero(codes == code)
-        kept.append(rows[np.linspace(0, len(rows) - 1, min(fair, len(rows))).astype(int)])
-    rows = np.sort(np.concatenate(kept))
-    return points[rows], codes[rows]
+def _apart(like: np.ndarray, most: int) -> np.ndarray:
+    """The first rows that are not like any of those before (t, t): ``most`` of them, rising."""
+    left, kept = np.ones(len(like), dtype=bool), []
+    for row in range(len(like)):
+        if left[row]:
+            kept.append(row)
+            left &= like[row] < SAME
+        if len(kept) == most:
+            break
+    return np.array(kept)
 
 
 def _coldness(left_out: np.ndarray, codes: np.ndarray) -> float:

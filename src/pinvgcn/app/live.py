@@ -45,7 +45,7 @@ class Live:
     def __init__(self, cloud: Cloud, prepared: PreparedScan) -> None:
         self._cloud = cloud
         self._head = Head(prepared.surroundings)
-        self.regions = Regions(prepared.surroundings.shapes, prepared.surroundings.around)
+        self.regions = Regions(prepared.forms, prepared.surroundings.around)
         self.above_ground = prepared.above_ground
         self.base: Base | None = None
 

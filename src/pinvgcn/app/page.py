@@ -175,6 +175,11 @@ class Page:
     def _mark(self, view: View) -> None:
         cloud = self.session.cloud
         seeds = np.array([place.seed for place in view.places[:MARKED]], dtype=np.int64)
-        self.canvas.propose(cloud.places(seeds))
         wrong = None if view.answer is None else view.answer.contradicted
-        self.canvas.contradict(cloud.places(cloud.sample[np.empty(0, int) if wrong is None else wrong]))
+        self.canvas.propose(self._drawn(seeds))
+        self.canvas.contradict(self._drawn(cloud.sample[np.empty(0, int) if wrong is None else wrong]))
+
+    def _drawn(self, points: np.ndarray) -> np.ndarray:
+        """The places of points that the clipping box leaves: (k, 3)"""
+        places, clip = self.session.cloud.places(points), self.hands.shown.clip
+        return places if clip is None else places[clip.holds(places)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,8 @@ from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.graphs import GaussianGraph
 
 NEIGHBOURS = 10
+FORMS = ("linearity", "planarity", "scattering", "verticality")
+SHAPES = "Looking at the shape of what surrounds each point"
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
 
 
@@ -26,28 +29,17 @@ class PreparedScan:
     """Of the sample of a scan."""
 
     surroundings: Surroundings
+    forms: np.ndarray  # (s, 12) how linear, flat, scattered and upright what surrounds a point is, 0 to 1
     above_ground: np.ndarray  # (s,) metres over the lowest point of the columns around
 
 
 def prepare(cloud: Cloud, tell: Tell = lambda what, share: None) -> PreparedScan:
     """What the head needs of the sample; shapes are those within the whole scan, as every fit has them."""
-
-    def pieces() -> list[np.ndarray]:
-        starts = range(0, len(cloud), PIECE)
-        return [cloud.points[start : start + PIECE] for start in starts]
-
-    tell("Looking at the shape of what surrounds each point", 0.0)
-    metres = cloud.metres
-    lattice = Lattice(cell_size(lambda: (metres * piece for piece in pieces()), len(cloud)) / 2)
-    pyramid = None
-    for number, piece in enumerate(parts := pieces()):
-        part = Pyramid.of(metres * piece, lattice)
-        pyramid = part if pyramid is None else Pyramid.sum([pyramid, part])
-        tell("Looking at the shape of what surrounds each point", 0.6 * (number + 1) / len(parts))
-    assert pyramid is not None
-    here = cloud.points[cloud.sample] * metres
-    shapes = pyramid.shapes(here)
-    ground = [at for at, name in enumerate(lattice.names) if name.startswith("ground_")][-1]
+    lattice, shapes = _shapes(cloud, lambda share: tell(SHAPES, 0.7 * share))
+    here = cloud.points[cloud.sample] * cloud.metres
+    names = lattice.names
+    forms = [at for at, name in enumerate(names) if name.startswith(FORMS) and "_near" in name]
+    ground = [at for at, name in enumerate(names) if name.startswith("ground_")][-1]
     tell("Computing eigenvectors", 0.8)
     spectrum = GaussianGraph(here, "auto", loops=1.0).spectrum(EIGENVECTORS)
     q = max(spectrum.rank, 1)
@@ -62,7 +54,33 @@ def prepare(cloud: Cloud, tell: Tell = lambda what, share: None) -> PreparedScan
         _averages(here),
     )
     tell("Ready", 1.0)
-    return PreparedScan(found, shapes[:, ground])
+    return PreparedScan(found, shapes[:, forms], shapes[:, ground])
+
+
+def _shapes(cloud: Cloud, tell: Callable[[float], None]) -> tuple[Lattice, np.ndarray]:
+    """The cells of the scan, and the local shapes of the sample within all of its points: (s, f).
+
+    A large scan is cut into strips, each with the margin that cells reach, which gives the same to the bit.
+    """
+    tell(0.0)
+    pieces = range(0, len(cloud), PIECE)
+    cell = cell_size(lambda: (cloud.metres * cloud.points[a : a + PIECE] for a in pieces), len(cloud)) / 2
+    lattice = Lattice(cell)
+    tell(0.3)
+    along = cloud.points[:, int(np.ptp(cloud.points[cloud.sample], axis=0)[:2].argmax())] * cloud.metres
+    mine = along[cloud.sample]
+    count = -(-len(cloud) // PIECE)
+    ends = np.quantile(mine, np.arange(1, count) / count)
+    bounds = np.concatenate([[-np.inf], ends, [np.inf]])
+    found = np.empty((len(mine), len(lattice.names)), dtype=np.float32)
+    for strip, (low, high) in enumerate(pairwise(bounds), start=1):
+        rows = np.flatnonzero((mine >= low) & (mine < high))
+        if len(rows):
+            near = (along >= low - lattice.margin) & (along <= high + lattice.margin)
+            pyramid = Pyramid.of(cloud.metres * cloud.points[near], lattice)
+            found[rows] = pyramid.shapes(cloud.metres * cloud.points[cloud.sample[rows]])
+        tell(0.3 + 0.7 * strip / count)
+    return lattice, found
 
 
 def _scores(columns: np.ndarray) -> np.ndarray:

@@ -28,6 +28,11 @@ class Clip:
             found.append(start + np.flatnonzero(((some >= low) & (some <= high)).all(axis=1)))
         return np.concatenate(found)
 
+    def holds(self, places: np.ndarray) -> np.ndarray:
+        """Which places (k, 3) lie in it, as the page shows them: a mask (k,)."""
+        inside = (places >= np.array(self.low)) & (places <= np.array(self.high))
+        return np.asarray(inside.all(axis=1))
+
 
 @dataclass(frozen=True)
 class Shown:
