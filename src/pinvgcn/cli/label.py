@@ -9,7 +9,7 @@ import typer
 
 
 def label(
-    scan: Annotated[Path, typer.Argument(help="The scan: LAS, LAZ, PLY, PCD or text.")],
+    scan: Annotated[Path, typer.Argument(help="The scan: LAS, LAZ, E57, PLY, PCD or text.")],
     classes: Annotated[
         str | None, typer.Option(help="Names of classes to begin with, with commas between them.")
     ] = None,

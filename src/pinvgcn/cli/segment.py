@@ -36,7 +36,7 @@ def segment(
     scan: Annotated[
         list[Path],
         typer.Argument(
-            help="LAS, LAZ, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual point "
+            help="LAS, LAZ, E57, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual point "
             "cloud (.vpc) are one cloud.",
             show_default=False,
         ),

@@ -2,7 +2,7 @@
 
 ::
 
-    open_scan(path)      a LAS, LAZ, PLY, PCD or text scan: its points, its fields, a writer of copies
+    open_scan(path)      a LAS, LAZ, E57, PLY, PCD or text scan: its points, its fields, a writer of copies
     open_table(path)     a CSV, TSV or Parquet table: its columns, its rows in chunks, a writer of copies
     asprs.class_name(c)  what a class number of a LAS file means
 

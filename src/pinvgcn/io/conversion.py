@@ -1,7 +1,8 @@
 """Writing a scan in another format than its own: PLY, PCD or text, with coordinates in double precision.
 
-LAS is not among them: it stores coordinates as multiples of a scale, and would round what another format
-holds. Nothing but points and fields is carried over; a copy in the same format keeps everything.
+LAS stores coordinates as multiples of a scale, and would round what these formats hold: only sources that say
+how far become LAS (``las/fresh.py``). Nothing but points and fields is carried over; a copy in the same
+format keeps everything.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class ConvertingWriter(ScanWriter):
         super().__init__(source, out, columns)
         self.format = format
         self._types = {**source.fields, **columns}
-        if format != "text":
+        if format in _WIDTHS:
             axes = [Scalar(axis, np.dtype("<f8")) for axis in "xyz"]
             self._packed = axes + [self._column(name, dtype) for name, dtype in self._types.items()]
         ending = out.name.lower().removesuffix(".gz")
@@ -47,11 +48,14 @@ class ConvertingWriter(ScanWriter):
     def _check(self, name: str, values: np.ndarray) -> None:
         """What the source's format could not hold does not matter here."""
 
-    def _begin(self, stream: IO[bytes]) -> None:
-        self._to = stream
+    def _start_reading(self) -> None:
         self._kept = [name for name in self.source.fields if name not in self.columns]
         self._pieces: Iterator[ScanChunk] = self.source.chunks(PIECE // 4, fields=self._kept)
         self._rest = ScanChunk(0, np.empty((0, 3)))
+
+    def _begin(self, stream: IO[bytes]) -> None:
+        self._to = stream
+        self._start_reading()
         if self.format == "text":
             stream.write(self._text_header())
         else:
@@ -72,14 +76,17 @@ class ConvertingWriter(ScanWriter):
             some = min(count - done, len(self._rest))
             fields = {name: self._rest.fields[name][:some] for name in self._kept}
             fields |= {name: column[done : done + some] for name, column in values.items()}
-            points = self._rest.points[:some]
-            if self.format == "text":
-                self._write_lines(points, fields)
-            else:
-                self._write_rows(points, fields)
+            self._put(self._rest.points[:some], fields)
             left = {name: column[some:] for name, column in self._rest.fields.items()}
             self._rest = ScanChunk(0, self._rest.points[some:], left)
             done += some
+
+    def _put(self, points: np.ndarray, fields: dict[str, np.ndarray]) -> None:
+        """Some points with all their fields."""
+        if self.format == "text":
+            self._write_lines(points, fields)
+        else:
+            self._write_rows(points, fields)
 
     def _write_rows(self, points: np.ndarray, fields: dict[str, np.ndarray]) -> None:
         rows = np.empty(len(points), row_type(self._packed))

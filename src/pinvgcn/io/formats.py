@@ -6,6 +6,7 @@ import codecs
 from pathlib import Path
 
 from pinvgcn.errors import ScanFileError
+from pinvgcn.io.e57 import MAGIC, E57Source
 from pinvgcn.io.failures import reading
 from pinvgcn.io.las import LasSource
 from pinvgcn.io.pcd import PcdSource, looks_like_pcd
@@ -17,18 +18,17 @@ from pinvgcn.io.virtual import is_virtual
 
 _HEAD = 4096  # bytes that are looked at
 _FOREIGN = {
-    b"ASTM-E57": "an E57 scan",
     b"PAR1": "a Parquet table",
     b"PK\x03\x04": "a zip archive",
     b"\x89PNG": "a picture",
     b"\x89HDF": "an HDF5 file",
     b"%PDF": "a PDF document",
 }
-_KNOWN = "LAS, LAZ, PLY, PCD and text (XYZ, CSV, TSV) are read"
+_KNOWN = "LAS, LAZ, E57, PLY, PCD and text (XYZ, CSV, TSV) are read"
 
 
 def open_scan(path: str | Path) -> ScanSource:
-    """Open a LAS, LAZ, PLY, PCD or text scan; see `pinvgcn.io.scan.ScanSource` for what comes back.
+    """Open a LAS, LAZ, E57, PLY, PCD or text scan; see `pinvgcn.io.scan.ScanSource` for what comes back.
 
     Raises `ScanFileError` where the file is missing, damaged, empty, or of another kind.
     """
@@ -56,6 +56,8 @@ def _open(path: Path, head: bytes) -> ScanSource:
         return LasSource(path)
     if head.split(maxsplit=1)[:1] == [b"ply"] and head.startswith(b"ply"):
         return PlySource(path)
+    if head.startswith(MAGIC):
+        return E57Source(path)
     if looks_like_pcd(head):
         return PcdSource(path)
     if head.startswith(GZIP):

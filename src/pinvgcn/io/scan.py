@@ -2,7 +2,7 @@
 
 ::
 
-    source.path, source.format      "las" "laz" "ply" "pcd" "text"
+    source.path, source.format      "las" "laz" "ply" "pcd" "text" "e57"
     source.count                    points
     source.fields                   {name: dtype} of every column other than x, y, z, in the file's order
     source.metres                   metres per unit of the coordinates, None if the file does not say
@@ -54,6 +54,7 @@ class ScanSource(ABC):
     format: str
     metres: float | None = None
     system: str | None = None
+    rounded: float | None = None  # the step to which a copy in LAS may round coordinates; None: no such copy
 
     def __init__(self, path: Path) -> None:
         self.path = path

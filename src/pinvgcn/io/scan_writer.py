@@ -56,6 +56,10 @@ def open_writer(
         from pinvgcn.io.conversion import ConvertingWriter
 
         return ConvertingWriter(source, out, wanted, format)
+    if writer is None and source.rounded is not None:
+        from pinvgcn.io.las.fresh import FreshLasWriter
+
+        return FreshLasWriter(source, out, wanted, format)
     if writer is None:
         raise ScanFileError(
             f"{source.path} is {source.format.upper()} and cannot be written as {format.upper()} ({out}), "
@@ -73,6 +77,11 @@ def format_of(source: ScanSource, out: Path) -> str:
             f"{out} must end in what scans are called: {', '.join(ENDINGS)}. Got {ending!r} instead."
         )
     format = source.format if known is None else known
+    if format not in FORMATS:
+        raise ScanFileError(
+            f"{format.upper()} is read, not written. Got {out}; give the output a name that ends in .laz, "
+            ".las, .ply, .pcd or .csv."
+        )
     if format != "text" and out.name.lower().endswith(".gz"):
         raise ScanFileError(
             f"Only text is packed by gzip. Got {out} for {format.upper()}; leave out the .gz."

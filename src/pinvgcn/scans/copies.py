@@ -31,7 +31,7 @@ WIDEST = {"ply": 4}  # bytes of a whole number
 
 def default_field(source: ScanSource) -> str:
     """Where the class goes: into ``classification`` where the format has it, into a new column elsewhere."""
-    return CLASSIFICATION if source.format in LAS else PREDICTED
+    return CLASSIFICATION if source.format in (*LAS, "e57") else PREDICTED
 
 
 class ScanCopy:
@@ -56,7 +56,7 @@ class ScanCopy:
             raise ParameterError(f"field must be another name than {' and '.join(others)}. Got {field!r}.")
         every = [*classes, *([] if kept is None else kept.classes)]
         word = next((value for value in every if isinstance(value, str)), None)
-        if word is not None and source.format in LAS:
+        if word is not None and {source.format, self.format} & set(LAS):
             raise LabelError(
                 f"LAS files hold numbers: labels must be whole numbers. Got {word!r}; give classes numbers."
             )
