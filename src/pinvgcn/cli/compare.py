@@ -16,7 +16,7 @@ def compare(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A scan (LAS, LAZ, E57, PLY, PCD, text), a table (CSV, TSV, Parquet), or a data set by name: "
+            help="A scan (LAS, LAZ, E57, PLY, PCD, text), a table (CSV, TSV, Parquet), or a data set: "
             "mushroom, covertype45, covertype67, covertype, oakland1, oakland2, lidar or street.",
         ),
     ],

@@ -36,8 +36,8 @@ def segment(
     scan: Annotated[
         list[Path],
         typer.Argument(
-            help="LAS, LAZ, E57, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual point "
-            "cloud (.vpc) are one cloud.",
+            help="LAS, LAZ, E57, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual "
+            "point cloud (.vpc) are one cloud.",
             show_default=False,
         ),
     ],
