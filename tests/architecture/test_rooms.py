@@ -62,6 +62,13 @@ def imported_modules(tree: ast.AST, file: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] == "pinvgcn"}
 
 
+def test_the_root_is_small() -> None:
+    """Besides these a few modules that belong to no room, three at most."""
+    always = {"__init__", "__main__", "errors", "checks", "estimator"}
+    assert always <= (root := {file.stem for file in SOURCE.glob("*.py")})
+    assert len(root - always) <= 3
+
+
 def test_every_file_is_in_a_room() -> None:
     assert {room_of(".".join(("pinvgcn", *f.relative_to(SOURCE).with_suffix("").parts))) for f in FILES} <= {
         *ROOMS,
