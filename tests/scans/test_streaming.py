@@ -142,7 +142,7 @@ def test_a_million_points(tmp_path):
         ]
         said[name] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         assert said[name]["peak"] < streaming.LIMITS[name]
-        assert said[name]["tiles"] == 2
+        assert 2 <= said[name]["tiles"] <= 3  # the cut is by a random sample
     assert abs(said["segment"]["fitted"] - 60_000) < 5 * np.sqrt(60_000)
     free = np.array(laspy.read(tmp_path / "streets.las").classification) == 1
     first, second = (

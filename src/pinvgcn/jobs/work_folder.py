@@ -96,26 +96,32 @@ class WorkFolder:
             emptied(self.folder)
 
 
+def work_place(out: Path, *, several: bool) -> Path:
+    """Where a job that writes ``out`` keeps its work: in the folder of several copies, or beside the one."""
+    return out / NAME if several else out.with_name(f".{out.name}{NAME}")
+
+
 @contextmanager
 def work_folder(
-    folder: Path, command: str, *, force: bool, group: Group, option: str = "-o"
+    folder: Path, command: str, *, force: bool, group: Group, dry_run: bool = False
 ) -> Iterator[WorkFolder]:
     """The lock of a ``folder``, and what the job with the fingerprint ``command`` has left in it.
 
     Of another job, or with ``force``, nothing is found. Nothing is removed before ``begin``: a command that
-    is refused leaves what was there.
+    is refused leaves what was there. A dry run looks, and takes no lock.
     """
     found: list[str] = []
     with ExitStack() as stack:
         with together(group):
             if group.rank == 0:
-                stack.enter_context(locked(folder, option=option))
+                if not dry_run:
+                    stack.enter_context(locked(folder))
                 if not force:
-                    found = left_by(folder, command)
+                    found = _left_by(folder, command)
         yield WorkFolder(folder, frozenset(group.values(found)[0]), group)
 
 
-def left_by(folder: Path, command: str) -> list[str]:
+def _left_by(folder: Path, command: str) -> list[str]:
     """The files that an interrupted job with this fingerprint has left in a folder."""
     try:
         if json.loads((folder / JOB).read_text()) != command:

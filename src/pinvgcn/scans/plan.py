@@ -14,9 +14,8 @@ from pinvgcn.fitting.nodes import SCAN, CloudNodes
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.fitting.smoothing import GROUPED_ROUNDS
 from pinvgcn.io.question_file import COUNT
-from pinvgcn.jobs import Cost, Progress, WorkFolder, silent
+from pinvgcn.jobs import Cost, Progress, silent, work_folder
 from pinvgcn.jobs.cost import LIBRARIES
-from pinvgcn.jobs.work_folder import left_by
 from pinvgcn.scans.copies import SET, explained
 from pinvgcn.scans.job import ScanJob
 from pinvgcn.scans.labels import name_of
@@ -59,8 +58,8 @@ class ScanPlan:
 def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = ALONE) -> ScanPlan:
     """Of ``segment`` and ``predict``; what is wrong with the request is raised as they would."""
     job = ScanJob.of(request, group)
-    found = [] if request.force else left_by(request.work_place, job.command)  # the first process decides
-    job.check_outputs(WorkFolder(request.work_place, frozenset(found), group))
+    with work_folder(request.work_place, job.command, force=request.force, group=group, dry_run=True) as work:
+        job.check_outputs(work)
     seen, _ = job.survey(progress, dry=True)
     files = job.files
     tiles, tile = _halves(files.count, request.tile_points), min(files.count, request.tile_points)

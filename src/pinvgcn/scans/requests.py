@@ -13,7 +13,7 @@ from pinvgcn.features.tiles import SIZE
 from pinvgcn.io.atomic import check_output
 from pinvgcn.io.scan_writer import ENDINGS
 from pinvgcn.jobs.input_files import stands_for_several
-from pinvgcn.jobs.work_folder import NAME
+from pinvgcn.jobs.work_folder import work_place
 
 FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
 
@@ -23,6 +23,8 @@ class _Places:
 
     scans: Path | Sequence[Path]
     out: Path
+    questions: Path | None = None
+    report: Path | None = None
 
     @property
     def paths(self) -> list[Path]:
@@ -55,8 +57,13 @@ class _Places:
 
     @property
     def work_place(self) -> Path:
-        """Where the job keeps what is done: in the folder of the copies, or beside the one copy."""
-        return self.out.with_name(f".{self.out.name}{NAME}") if self.folder is None else self.folder / NAME
+        """Where the job keeps what is done."""
+        return work_place(self.out, several=self.folder is not None)
+
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether the second most probable class is needed, too."""
+        return self.questions is not None or self.report is not None
 
 
 @dataclass(frozen=True)
@@ -83,11 +90,6 @@ class SegmentRequest(_Places):
     questions: Path | None = None  # where to list the places that labels would help most
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
-    @property
-    def ranks_classes(self) -> bool:
-        """Whether the second most probable class is needed, too."""
-        return self.questions is not None or self.report is not None
-
 
 @dataclass(frozen=True)
 class PredictRequest(_Places):
@@ -104,11 +106,6 @@ class PredictRequest(_Places):
     only: tuple[str, ...] | None = None
     keep: tuple[str, ...] | None = None
     questions: Path | None = None
-
-    @property
-    def ranks_classes(self) -> bool:
-        """Whether the second most probable class is needed, too."""
-        return self.questions is not None
 
 
 ScanRequest = SegmentRequest | PredictRequest

@@ -8,7 +8,7 @@ if it is there and the folder's note says that this command made it from this fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from pinvgcn.features.tiles import share_out
 from pinvgcn.io.table_parts import ENDINGS, TableParts
 from pinvgcn.jobs import Output, WorkFolder, check_outputs, input_files, work_folder
 from pinvgcn.jobs.input_files import stands_for_several
-from pinvgcn.jobs.work_folder import NAME, left_by, stamp
+from pinvgcn.jobs.work_folder import stamp, work_place
 
 NOTE = "parts.json"
 
@@ -93,11 +93,8 @@ class TableFiles:
             yield Copies(tuple(files), {path.name: out / path.name for path in files}, names, command, work)
 
     def _work_folder(self, out: Path, command: str) -> AbstractContextManager[WorkFolder]:
-        place = out / NAME if self.several else out.with_name(f".{out.name}{NAME}")
-        if not self.dry_run:
-            return work_folder(place, command, force=self.force, group=self.group)
-        left = left_by(place, command) if self.group.rank == 0 and not self.force else []
-        return nullcontext(WorkFolder(place, frozenset(self.group.values(left)[0]), self.group))
+        place = work_place(out, several=self.several)
+        return work_folder(place, command, force=self.force, group=self.group, dry_run=self.dry_run)
 
 
 @dataclass(frozen=True)
