@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.datasets import clicked_split, generate_street
-from pinvgcn.experiments.compare.tasks import TITLES, load_task, task_of
+from pinvgcn.experiments.compare.tasks import load_task, task_of
 from pinvgcn.experiments.comparison import RunScore
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
-from pinvgcn.experiments.task import Method, PreparedMethod, Task
+from pinvgcn.experiments.task import TITLES, Method, PreparedMethod, Task
 from pinvgcn.report.figures.drawing import drawing, light_grid
 from pinvgcn.report.figures.palette import BLUE, GREEN, INK, ORANGE, VERMILLION
 

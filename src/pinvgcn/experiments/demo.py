@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pinvgcn.checks import check_count
 from pinvgcn.datasets import DatasetInfo, generate_street, load_dataset
+from pinvgcn.experiments.compare.tasks import task_of
 from pinvgcn.experiments.comparison import Comparison, compare
 from pinvgcn.experiments.methods import BASELINES, SIMPLE
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
-from pinvgcn.experiments.task import Method, Sink, Task
+from pinvgcn.experiments.task import TITLES, Method, Sink
 
 POINTS = 30_000
 SPLITS = 3
@@ -62,22 +63,11 @@ def run_demo(
     start = time.perf_counter()
     progress("Mushroom: reading the table")
     mushroom = load_dataset("mushroom")
-    table = Task(
-        "mushroom", "Mushroom", "table", mushroom.X, mushroom.y, tuple(mushroom.target_names), per_class=10
-    )
+    table = task_of(mushroom, TITLES["mushroom"], per_class=10)
     of_table = compare(table, methods(), splits=splits, random_state=random_state, progress=progress)
     progress(f"Street scan: generating {points:,} points")
     street = generate_street(points, random_state=0)
-    scan = Task(
-        "street",
-        "Street scan",
-        "points",
-        street.X,
-        street.y,
-        tuple(street.target_names),
-        per_class=20,
-        surroundings=True,
-    )
+    scan = task_of(street, TITLES["street"], per_class=20)
     of_scan = compare(scan, methods(), splits=splits, random_state=random_state, progress=progress)
     return Demo(
         table=of_table,

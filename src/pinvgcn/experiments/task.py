@@ -1,4 +1,4 @@
-"""A question that methods are compared on, and a method's answer to it."""
+"""A task that methods are compared on, and a method's answer to it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from pinvgcn.datasets import Split, random_split
 Kind = Literal["points", "table", "network"]
 Sink = Callable[[str], None]  # receives one line of progress
 
+TITLES = {  # of data sets
+    "mushroom": "Mushroom", "covertype": "Covertype", "covertype45": "Covertype45",
+    "covertype67": "Covertype67", "oakland1": "Oakland 1", "oakland2": "Oakland 2", "lidar": "Aerial scan",
+    "street": "Street scan", "citeseer": "Citeseer", "cora": "Cora", "pubmed": "Pubmed",
+}  # fmt: skip
 NOUNS: dict[Kind, str] = {"points": "points", "table": "rows", "network": "nodes"}
 
 

@@ -17,14 +17,8 @@ from pinvgcn.experiments.task import Answer, Method, Sink, Task
 from pinvgcn.experiments.worker_process import OVER_BUDGET, Message, Peak, Worker, behave, failure, noted
 
 BUDGET = 1800.0  # seconds that a method may take for all choices of labels
-# what the methods import when they need it: loaded before memory is measured
-MODULES = (
-    "pinvgcn.estimator", "pinvgcn.repeated_fits", "pinvgcn.experiments.compare.isolated",
-    "pinvgcn.experiments.methods",
-    "sklearn.calibration", "sklearn.compose", "sklearn.ensemble", "sklearn.impute", "sklearn.linear_model",
-    "sklearn.neighbors", "sklearn.pipeline", "sklearn.preprocessing", "sklearn.semi_supervised",
-    "sklearn.svm",
-)  # fmt: skip
+# loaded before memory is measured
+MODULES = ("pinvgcn.experiments.compare.isolated", "pinvgcn.experiments.methods")
 
 
 @dataclass(frozen=True)

@@ -12,23 +12,14 @@ import pandas as pd
 from pinvgcn.checks import UNLABELLED, check_count
 from pinvgcn.datasets import Dataset, load_dataset
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.experiments.task import Kind, Task
+from pinvgcn.experiments.task import TITLES, Kind, Task
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_scan, open_table
 from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
 from pinvgcn.scans.frame import candidates
 
 PER_CLASS: dict[Kind, int] = {"table": 10, "points": 100}
-TITLES = {
-    "mushroom": "Mushroom",
-    "covertype45": "Covertype45",
-    "covertype67": "Covertype67",
-    "covertype": "Covertype",
-    "oakland1": "Oakland 1",
-    "oakland2": "Oakland 2",
-    "lidar": "Aerial scan",
-    "street": "Street scan",
-}
+DATASETS = ("mushroom", "covertype45", "covertype67", "covertype", "oakland1", "oakland2", "lidar", "street")
 
 
 def load_task(
@@ -51,14 +42,11 @@ def load_task(
         )
     if labels is None and target is None:
         return named_task(data, per_class=per_class, unlabelled=unlabelled)
-    if data in TITLES and not Path(data).exists():
+    if data in DATASETS and not Path(data).exists():
         option = "--labels" if target is None else "--target"
         raise ParameterError(
             f"{option} belongs to a file. Got the data set {data!r}, whose classes are known."
         )
-    # the readers are loaded when there is something to read
-    from pinvgcn.experiments.compare.tasks import scan_task, table_task
-
     if labels is not None:
         return scan_task(Path(data), labels, unlabelled, per_class=_count("points", per_class))
     assert target is not None
@@ -67,14 +55,14 @@ def load_task(
 
 def named_task(name: str, *, per_class: int | None = None, unlabelled: tuple[str, ...] = ()) -> Task:
     """The task of a named data set."""
-    if name not in TITLES:
+    if name not in DATASETS:
         if Path(name).exists():
             raise ParameterError(
                 f"It must be known where the classes of {name} are. Got neither --labels FIELD, for a scan, "
                 "nor --target COLUMN, for a table."
             )
         raise ParameterError(
-            f"DATA must be a file that exists, or one of {', '.join(TITLES)}. Got {name!r} instead."
+            f"DATA must be a file that exists, or one of {', '.join(DATASETS)}. Got {name!r} instead."
         )
     if unlabelled:
         raise ParameterError(

@@ -14,9 +14,17 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.task import Task
+from pinvgcn.fitting.inputs import SPREAD, InputScaling
+from pinvgcn.fitting.nodes import CloudNodes
+from pinvgcn.fitting.settings import averaged_neighbours, averaging_cell
+from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs import Hypergraph, SparseGraph, nearest_points, sharing_most, undirected
 
 
@@ -49,11 +57,6 @@ def method_inputs(task: Task) -> MethodInputs:
     """
     if task.kind != "points" or not (task.surroundings or task.extra is not None):
         return MethodInputs(task.X, task.X)
-    from pinvgcn.fitting.inputs import SPREAD, InputScaling
-    from pinvgcn.fitting.nodes import CloudNodes
-    from pinvgcn.fitting.settings import averaged_neighbours, averaging_cell
-    from pinvgcn.fitting.smoothing import Smoothing
-
     start = time.perf_counter()
     nodes = CloudNodes(task.X, sigma="auto", loops=1.0, geometry="auto" if task.surroundings else False)
     own = nodes.for_networks(nodes.features)
@@ -86,11 +89,6 @@ def encoded(frame: pd.DataFrame, *, dense: bool = False) -> Any:
     Booleans and missing categories are categories. Every value of a category has its column, and medians and
     scales are those of all rows, labelled or not.
     """
-    from sklearn.compose import make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-
     numbers = number_columns(frame)
     others = [name for name in frame if name not in set(numbers)]
     parts: list[Any] = []

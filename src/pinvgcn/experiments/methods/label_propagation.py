@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg, splu
+from sklearn.neighbors import NearestNeighbors
+from sklearn.semi_supervised import LabelSpreading as Spreading
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import TrainingError
@@ -52,8 +54,6 @@ SPREADING_ALONG_EDGES = LabelSpreading(
 
 def similar(rows: np.ndarray, k: int) -> sp.csr_array:
     """Distances of each row to the k nearest others (n, n), all pairs: in many columns no tree is quicker."""
-    from sklearn.neighbors import NearestNeighbors
-
     search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=-1).fit(rows.astype(np.float32))
     return sp.csr_array(search.kneighbors_graph(mode="distance"))
 
@@ -68,8 +68,6 @@ class PreparedSpreading:
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """The labels that have seeped to each row."""
-        from sklearn.semi_supervised import LabelSpreading as Spreading
-
         start = time.perf_counter()
         model = Spreading(kernel=lambda X, Y: sp.csr_matrix(self.A), max_iter=SPREADING_ROUNDS)
         model.fit(np.zeros((len(labels), 1)), labels)  # the graph alone counts

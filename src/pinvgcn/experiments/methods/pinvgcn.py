@@ -19,7 +19,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Task
+from pinvgcn.repeated_fits import SharedRows
 from pinvgcn.report.learned import mean_weights
 
 OURS = "pinvgcn"  # the method in its own defaults, among others
@@ -38,9 +40,6 @@ class PinvMethod:
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Make the graph, its spectrum and the first layer's products."""
-        from pinvgcn.estimator import PinvGCNClassifier
-        from pinvgcn.repeated_fits import SharedRows
-
         make: Callable[..., PinvGCNClassifier] = PinvGCNClassifier.paper if self.paper else PinvGCNClassifier
         settings = {"geometry": "auto" if task.surroundings else False, **self.settings}
         # of a table, the classifier's own defaults begin with its hyperedges: the paper's are not given to it
@@ -55,7 +54,7 @@ class PinvMethod:
 class PreparedPinv:
     """One graph and one spectrum for any number of trainings."""
 
-    rows: Any  # pinvgcn.repeated_fits.SharedRows
+    rows: SharedRows
 
     @property
     def seconds(self) -> dict[str, float]:

@@ -18,8 +18,8 @@ from pinvgcn.experiments.reproduce.result_tables import (
     used,
 )
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TITLES, TaskSpec
-from pinvgcn.experiments.task import Method
+from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TaskSpec
+from pinvgcn.experiments.task import TITLES, Method
 
 RANKS = (50, 200, 500)
 BEST_RANK = 500  # of the row with the best regularization

@@ -19,7 +19,8 @@ from pinvgcn.experiments.reproduce.result_tables import (
     table_experiment,
 )
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import TABLES, TITLES, TaskSpec
+from pinvgcn.experiments.reproduce.task_specs import TABLES, TaskSpec
+from pinvgcn.experiments.task import TITLES
 
 LABELS = 10  # per class
 SPECS = {name: TaskSpec(name, LABELS) for name in TABLES}

@@ -16,7 +16,8 @@ from pinvgcn.experiments.reproduce.result_tables import (
     table_experiment,
 )
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TITLES, TaskSpec
+from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TaskSpec
+from pinvgcn.experiments.task import TITLES
 
 LABELS = 100  # per class
 SPECS = {name: TaskSpec(name, LABELS) for name in CLOUDS}

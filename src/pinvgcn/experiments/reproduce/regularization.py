@@ -8,7 +8,8 @@ from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, our_curve
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TITLES, TaskSpec
+from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TaskSpec
+from pinvgcn.experiments.task import TITLES
 from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw
 from pinvgcn.report.figures.palette import BLUE, VERMILLION
 

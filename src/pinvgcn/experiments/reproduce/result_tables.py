@@ -11,8 +11,8 @@ from pinvgcn.experiments.reproduce.document import Block, Cell
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Difference, Reported
 from pinvgcn.experiments.reproduce.results import Results, RunSummary
-from pinvgcn.experiments.reproduce.task_specs import TITLES, TaskSpec
-from pinvgcn.experiments.task import Method
+from pinvgcn.experiments.reproduce.task_specs import TaskSpec
+from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.curves import Curve, Look
 
 NONE = "–"

@@ -9,8 +9,8 @@ from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, our_curve
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import TABLES, TITLES, TaskSpec
-from pinvgcn.experiments.task import Method
+from pinvgcn.experiments.reproduce.task_specs import TABLES, TaskSpec
+from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 from pinvgcn.report.figures.palette import BLUE, GREEN, ORANGE, VERMILLION
 

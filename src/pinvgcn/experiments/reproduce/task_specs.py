@@ -14,19 +14,9 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.task import Kind, Task
+from pinvgcn.experiments.task import TITLES, Kind, Task
 from pinvgcn.graphs import Hypergraph, SparseGraph
 
-TITLES = {
-    "oakland1": "Oakland 1",
-    "oakland2": "Oakland 2",
-    "mushroom": "Mushroom",
-    "covertype45": "Covertype45",
-    "covertype67": "Covertype67",
-    "citeseer": "Citeseer",
-    "cora": "Cora",
-    "pubmed": "Pubmed",
-}
 CLOUDS = ("oakland1", "oakland2")
 TABLES = ("mushroom", "covertype45", "covertype67")
 NETWORKS = ("citeseer", "cora", "pubmed")

@@ -11,7 +11,8 @@ from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import difference, paper
 from pinvgcn.experiments.reproduce.result_tables import BOLD, eigenvectors, noteworthy, signed
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES, TITLES
+from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES
+from pinvgcn.experiments.task import TITLES
 
 PARTS = ("zero impulse", "pseudoinverse", "high-pass")
 SIGMA, RANK = 100.0, 100

@@ -1,7 +1,8 @@
 """The process that does the work: it can be ended when it takes too long, and may die without harm.
 
 It receives jobs and reports what happens, one message at a time. Data sets stay loaded from one job to
-the next."""
+the next.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +26,7 @@ from pinvgcn.experiments.worker_process import Message, behave, failure, noted, 
 from pinvgcn.graphs import GaussianGraph, Hypergraph
 
 KEPT = 4  # tasks in memory
-# loaded before a method is timed, by its family
-SCIKIT = ("sklearn.ensemble", "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
-LIBRARIES = {"pinvgcn": ("pinvgcn.repeated_fits",)} | dict.fromkeys(
-    ("gcn", "graphsage", "gdc", "arma"), ("torch_geometric.nn",)
-)
+NETWORKS = ("gcn", "graphsage", "gdc", "arma")  # families of methods that need torch_geometric
 
 
 @dataclass(frozen=True)
@@ -100,22 +97,15 @@ def _task(spec: TaskSpec, tasks: dict[TaskSpec, Task]) -> Task:
 
 
 def _described(task: Task) -> Iterator[Message]:
-    from pinvgcn.experiments.reproduce.worker import statistics
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield "statistics", {"numbers": statistics(task)}
 
 
-def _load(family: str) -> None:
-    """Load what a method of this family needs: the first one would seem slow for it."""
-    for name in LIBRARIES.get(family, SCIKIT):
-        with contextlib.suppress(ImportError):  # the method itself says what is missing
-            importlib.import_module(name)
-
-
 def _answers(job: Runs, task: Task) -> Iterator[Message]:
-    _load(job.entry.family)
+    if job.entry.family in NETWORKS:  # else the first one would seem slow for it
+        with contextlib.suppress(ImportError):  # the method itself says what is missing
+            importlib.import_module("torch_geometric.nn")
     before = time.process_time()
     with noted() as notes:
         prepared = job.entry.method.prepare(task)
