@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pinvgcn.io import Bounds
 
 
 class ClassWeight(StrEnum):
@@ -53,6 +56,16 @@ Keep = Annotated[
         show_default=False,
     ),
 ]
+Box = Annotated[
+    str | None,
+    typer.Option(
+        "--bounds",
+        metavar="MINX,MINY,MAXX,MAXY",
+        help="Read, classify and write only what lies inside, in the unit of the scan; with minimal and "
+        "maximal z as MINX,MINY,MINZ,MAXX,MAXY,MAXZ. Of a COPC file only the parts that are needed are read.",
+        show_default=False,
+    ),
+]
 Metres = Annotated[
     float | None,
     typer.Option(
@@ -76,3 +89,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 def words(text: str | None) -> tuple[str, ...] | None:
     """What stands between commas; None where the option is not given."""
     return None if text is None else tuple(word.strip() for word in text.split(","))
+
+
+def box(text: str | None) -> Bounds | None:
+    """The bounds that were typed; None where the option is not given."""
+    from pinvgcn.io import Bounds
+
+    return None if text is None else Bounds.parse(text)

@@ -40,6 +40,7 @@ def predict(
     field: options.Field = None,
     only: options.Only = None,
     keep: options.Keep = None,
+    bounds: options.Box = None,
     metres: options.Metres = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Tables: a column with the probability of each class.")
@@ -77,7 +78,12 @@ def predict(
     with job(kept="" if dry_run else KEPT) as group:
         fitted = check_pair(model, first_of(file))
         if fitted is not None:
-            for_scans = {"--field": field, "--metres": metres, "--tile-points": tile_points}
+            for_scans = {
+                "--field": field,
+                "--metres": metres,
+                "--tile-points": tile_points,
+                "--bounds": bounds,
+            }
             not_for("a table", {**for_scans, "--only": only, "--keep": keep, "--questions": questions})
             files = TableFiles(tuple(file), out, force=force, dry_run=dry_run, group=group)
             wanted = {"probabilities": probabilities, "sets": sets}
@@ -96,5 +102,6 @@ def predict(
             only=options.words(only),
             keep=options.words(keep),
             questions=questions,
+            bounds=options.box(bounds),
         )
         run_scans(request, group=group, dry_run=dry_run, as_json=as_json, quiet=quiet)

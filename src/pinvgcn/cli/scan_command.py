@@ -111,6 +111,7 @@ def announce(
         *([] if result.sets is None else [result.sets.line(), f"Column 'set': {result.set_column}."]),
         f"Mean confidence {100 * result.mean_confidence:.1f} %. {counted(result.source.count, 'point')} in "
         f"{result.work_seconds:,.1f} s ({result.points_per_second:,.0f} a second).{report}",
+        *([] if result.source.bounds is None else [f"Only what lies within {result.source.bounds}."]),
         "Written: " + ", ".join(str(path) for path in (result.out, *others, result.question_file) if path),
     ):
         console.print(line, markup=False, soft_wrap=True)

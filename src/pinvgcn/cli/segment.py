@@ -77,6 +77,7 @@ def segment(
     ] = False,
     only: options.Only = None,
     keep: options.Keep = None,
+    bounds: options.Box = None,
     metres: options.Metres = None,
     sets: options.Sets = None,
     priors: Annotated[
@@ -147,6 +148,7 @@ def segment(
         only=options.words(only),
         keep=options.words(keep),
         questions=questions,
+        bounds=options.box(bounds),
         settings=settings,
     )
     run_scans(request, dry_run=dry_run, as_json=as_json, quiet=quiet)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from pinvgcn.errors import DataError, MissingDependencyError, ScanFileError
 from pinvgcn.io.failures import reading
-from pinvgcn.io.scan import ScanChunk, ScanSource
+from pinvgcn.io.scan import ScanChunk, ScanSource, in_pieces
 from pinvgcn.io.scan_writer import ScanWriter
 
 MAGIC = b"ASTM-E57"
@@ -120,17 +120,7 @@ class E57Source(ScanSource):
             reader.close()
 
     def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
-        held: list[ScanChunk] = []
-        start = 0
-        for piece in self._valid_pieces(names):
-            held.append(piece)
-            while sum(map(len, held)) >= size:
-                whole = _joined(start, held)
-                yield _part(whole, 0, size)
-                start += size
-                held = [_part(whole, size, len(whole))]
-        if held and sum(map(len, held)):
-            yield _joined(start, held)
+        return in_pieces(self._valid_pieces(names), size)
 
     def _valid_pieces(self, names: Sequence[str]) -> Iterator[ScanChunk]:
         for number, station in self._stations.items():
@@ -243,14 +233,3 @@ def _common(stations: Sequence[Station]) -> dict[str, np.dtype]:
     first, *others = stations
     names = [name for name in first.dtypes if all(name in other.dtypes for other in others)]
     return {name: np.result_type(*(station.dtypes[name] for station in stations)) for name in names}
-
-
-def _joined(start: int, pieces: Sequence[ScanChunk]) -> ScanChunk:
-    points = np.concatenate([piece.points for piece in pieces])
-    names = pieces[0].fields
-    return ScanChunk(start, points, {n: np.concatenate([piece.fields[n] for piece in pieces]) for n in names})
-
-
-def _part(piece: ScanChunk, first: int, last: int) -> ScanChunk:
-    fields = {name: values[first:last] for name, values in piece.fields.items()}
-    return ScanChunk(piece.start, piece.points[first:last], fields)

@@ -6,9 +6,11 @@ import codecs
 from pathlib import Path
 
 from pinvgcn.errors import ScanFileError
+from pinvgcn.io.bounds import BoundedSource, Bounds
 from pinvgcn.io.e57 import MAGIC, E57Source
 from pinvgcn.io.failures import reading
 from pinvgcn.io.las import LasSource
+from pinvgcn.io.las.part import LasPart
 from pinvgcn.io.pcd import PcdSource, looks_like_pcd
 from pinvgcn.io.ply import PlySource
 from pinvgcn.io.scan import ScanSource
@@ -27,8 +29,11 @@ _FOREIGN = {
 _KNOWN = "LAS, LAZ, E57, PLY, PCD and text (XYZ, CSV, TSV) are read"
 
 
-def open_scan(path: str | Path) -> ScanSource:
+def open_scan(path: str | Path, *, bounds: Bounds | None = None, inside: int | None = None) -> ScanSource:
     """Open a LAS, LAZ, E57, PLY, PCD or text scan; see `pinvgcn.io.scan.ScanSource` for what comes back.
+
+    With ``bounds`` it is the part of the scan inside them: of a cloud-optimised LAZ file (COPC) by its index,
+    of others by reading all. ``inside`` is the number of points there, where it is known from before.
 
     Raises `ScanFileError` where the file is missing, damaged, empty, or of another kind.
     """
@@ -48,7 +53,11 @@ def open_scan(path: str | Path) -> ScanSource:
             head = file.read(_HEAD)
         if not head:
             raise ScanFileError(f"{path} is empty.")
-        return _open(path, head)
+        if bounds is None:
+            return _open(path, head)
+        if head.startswith(b"LASF"):
+            return LasPart(path, bounds, inside)
+        return BoundedSource(_open(path, head), bounds, inside)
 
 
 def _open(path: Path, head: bytes) -> ScanSource:

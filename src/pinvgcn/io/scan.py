@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,3 +169,29 @@ class ScanSource(ABC):
 def as_field(values: Any) -> np.ndarray:
     """A field as a plain array of its own: views of packed bytes would keep the whole piece in memory."""
     return np.array(values)
+
+
+def in_pieces(pieces: Iterable[ScanChunk], size: int) -> Iterator[ScanChunk]:
+    """The same points in pieces of ``size``, the last one maybe shorter, numbered from 0."""
+    held: list[ScanChunk] = []
+    start = 0
+    for piece in pieces:
+        held.append(piece)
+        while sum(map(len, held)) >= size:
+            whole = _joined(start, held)
+            yield _part(whole, 0, size)
+            start += size
+            held = [_part(whole, size, len(whole))]
+    if sum(map(len, held)):
+        yield _joined(start, held)
+
+
+def _joined(start: int, pieces: Sequence[ScanChunk]) -> ScanChunk:
+    points = np.concatenate([piece.points for piece in pieces])
+    names = pieces[0].fields
+    return ScanChunk(start, points, {n: np.concatenate([piece.fields[n] for piece in pieces]) for n in names})
+
+
+def _part(piece: ScanChunk, first: int, last: int) -> ScanChunk:
+    fields = {name: values[first:last] for name, values in piece.fields.items()}
+    return ScanChunk(piece.start, piece.points[first:last], fields)

@@ -61,7 +61,9 @@ class ScanJob:
             model = scan_model(request.model)
             if request.sets is not None:
                 model.fitted_.thresholds(request.sets)
-        files = ScanFiles.of(request.paths, metres=request.metres, out=request.folder, group=group)
+        files = ScanFiles.of(
+            request.paths, metres=request.metres, out=request.folder, bounds=request.bounds, group=group
+        )
         command = ""
         with together(group):
             if group.rank == 0:

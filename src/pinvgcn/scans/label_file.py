@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError
-from pinvgcn.io import ScanSource
+from pinvgcn.io import Bounds, ScanSource
 from pinvgcn.scans.requests import SegmentRequest
 from pinvgcn.scans.scan_files import ScanFiles
 
@@ -75,7 +75,12 @@ class LabelFile:
                 f"{request.labels}; leave it out, and leave points without a label out of that file."
             )
         if found.index is None:
-            return found
+            return found if files.bounds is None else found.within(files.bounds)
+        if files.bounds is not None:
+            raise ColumnError(
+                f"Labels by index count the points of the whole scan. Got {found.path} beside --bounds; give "
+                "it the columns x,y,z,label."
+            )
         names = [path.name for path in files.paths]
         if found.files is None and len(names) > 1:
             raise ColumnError(
@@ -92,6 +97,14 @@ class LabelFile:
         count = dict(zip(names, files.counts, strict=True))
         found._check_index(np.array([count[name] for name in plain]))
         return replace(found, files=plain)
+
+    def within(self, bounds: Bounds) -> LabelFile:
+        """The labels of places inside bounds."""
+        assert self.places is not None
+        kept = bounds.inside(self.places)
+        if not kept.any():
+            raise LabelError(f"{self.path} has no label within the bounds {bounds}.")
+        return replace(self, values=self.values[kept], places=self.places[kept])
 
     def check_twice(self, found: np.ndarray) -> None:
         """That no two rows give one point different labels; ``found`` are the points' numbers."""

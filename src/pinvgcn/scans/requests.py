@@ -10,6 +10,7 @@ from typing import Any
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.features.tiles import SIZE
+from pinvgcn.io import Bounds
 from pinvgcn.io.atomic import check_output
 from pinvgcn.io.scan_writer import ENDINGS
 from pinvgcn.jobs.input_files import stands_for_several
@@ -88,6 +89,7 @@ class SegmentRequest(_Places):
     only: tuple[str, ...] | None = None  # classes of the file whose points are changed, and no others
     keep: tuple[str, ...] | None = None  # classes of the file whose points keep theirs
     questions: Path | None = None  # where to list the places that labels would help most
+    bounds: Bounds | None = None  # only what lies inside is read, classified and written
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
 
@@ -106,6 +108,7 @@ class PredictRequest(_Places):
     only: tuple[str, ...] | None = None
     keep: tuple[str, ...] | None = None
     questions: Path | None = None
+    bounds: Bounds | None = None
 
 
 ScanRequest = SegmentRequest | PredictRequest

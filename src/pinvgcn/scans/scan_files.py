@@ -13,7 +13,7 @@ from pinvgcn.checks import check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError
 from pinvgcn.features.tiles import share_out
-from pinvgcn.io import ScanSource, open_scan
+from pinvgcn.io import Bounds, ScanSource, open_scan
 from pinvgcn.jobs import input_files
 from pinvgcn.scans.labels import LAS
 
@@ -32,6 +32,7 @@ class ScanFiles:
     fields: list[list[str]]  # of each file
     mine: list[int]
     group: Group
+    bounds: Bounds | None = None  # of what is read of each
 
     @classmethod
     def of(
@@ -40,12 +41,14 @@ class ScanFiles:
         *,
         metres: float | None = None,
         out: Path | None = None,
+        bounds: Bounds | None = None,
         group: Group = ALONE,
     ) -> ScanFiles:
-        """Each process opens some; all must have one unit and one coordinate system."""
+        """Each process opens some; all must have one unit and one coordinate system. Those without a point
+        inside ``bounds`` are left out."""
         files = input_files(paths, out=out, group=group)
         with together(group):
-            headers = [_header(open_scan(path)) for path in files[group.rank :: group.size]]
+            headers = [_header(open_scan(path, bounds=bounds)) for path in files[group.rank :: group.size]]
         parts = group.values(headers)
         told: list[Any] = [parts[at % group.size][at // group.size] for at in range(len(files))]
         for what, key in (("unit (metres)", "metres"), ("coordinate system", "system"), ("kind", "kind")):
@@ -59,6 +62,11 @@ class ScanFiles:
                     )
         if metres is None:
             metres = 1.0 if told[0]["metres"] is None else told[0]["metres"]
+        if bounds is not None:
+            pairs = [(path, header) for path, header in zip(files, told, strict=True) if header["count"]]
+            if not pairs:
+                raise DataError(f"{' '.join(map(str, paths))} has no point within the bounds {bounds}.")
+            files, told = [path for path, _ in pairs], [header for _, header in pairs]
         counts = [header["count"] for header in told]
         return cls(
             " ".join(map(str, paths)),
@@ -69,11 +77,12 @@ class ScanFiles:
             [header["fields"] for header in told],
             share_out(counts, group.size)[group.rank],
             group,
+            bounds,
         )
 
     def open(self, file: int) -> ScanSource:
         """One of the scans."""
-        return open_scan(self.paths[file])
+        return open_scan(self.paths[file], bounds=self.bounds, inside=self.counts[file])
 
     @property
     def path(self) -> Path:

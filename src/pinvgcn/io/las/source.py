@@ -28,6 +28,8 @@ logging.getLogger("laspy").addHandler(logging.NullHandler())  # its complaints r
 class LasSource(ScanSource):
     """A LAS or LAZ file."""
 
+    partial = False  # whether some points of the file are left out, so that a copy has totals of its own
+
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):

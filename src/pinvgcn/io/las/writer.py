@@ -35,6 +35,7 @@ from pinvgcn.io.scan_writer import ScanWriter, copy_bytes
 if TYPE_CHECKING:
     import lazrs
 
+AT_COUNT, AT_EXTENT, AT_LONG_COUNT = 107, 179, 247  # of numbers of points, and of the box around them
 # The compressor loses references to waveforms (formats 9, 10), or writes them in a way that LASzip does
 # not read (4, 5). Reading them is right.
 _WAVEFORMS = (4, 5, 9, 10)
@@ -66,6 +67,7 @@ class LasWriter(ScanWriter):
         self._vlr: lazrs.LazVlr | None = None
         self._compressor: Any = None
         self._reader: Any = None
+        self._totals = Totals()
         self._ahead: Any = None  # points that were read and not yet written
         self._vlrs = self._records()  # now: what cannot be described must fail before the work
 
@@ -140,6 +142,8 @@ class LasWriter(ScanWriter):
             dimension, index = self.source.dimension(name)
             target = record[dimension]
             target[...] = column if index is None else _replaced(target, index, column)
+        if self.source.partial:
+            self._totals.add(record)
         array = record.array
         raw = array.view(np.uint8).reshape(count, array.dtype.itemsize)  # (k, bytes)
         if self.added:
@@ -164,6 +168,8 @@ class LasWriter(ScanWriter):
             with self._watched:
                 self._compressor.done()
             self._compressor = None
+        if self.source.partial:
+            self._totals.patch(self._to, self.source.header)
         self._to.seek(0, 2)
         layout, end = self.source.layout, self._to.tell()
         if any(record.user == _INDEX for record in layout.vlrs):
@@ -197,6 +203,34 @@ class LasWriter(ScanWriter):
         if self._reader is not None:
             self._reader.close()
         self._reader = None
+
+
+class Totals:
+    """What a header says of all points: their number, in all and by return, and their extent."""
+
+    def __init__(self) -> None:
+        self.count, self.returns = 0, np.zeros(16, dtype=np.int64)
+        self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
+
+    def add(self, record: Any) -> None:
+        """Further points."""
+        if not len(record):
+            return
+        self.count += len(record)
+        self.returns += np.bincount(np.asarray(record.return_number), minlength=16)[:16]
+        points = np.stack([record.x, record.y, record.z], axis=1)
+        self.low, self.high = np.minimum(self.low, points.min(0)), np.maximum(self.high, points.max(0))
+
+    def patch(self, stream: IO[bytes], header: Any) -> None:
+        """Into the header that is written already."""
+        legacy = header.point_format.id < 6 and self.count < 2**32
+        stream.seek(AT_COUNT)
+        stream.write(struct.pack("<6I", *([self.count, *self.returns[1:6]] if legacy else [0] * 6)))
+        stream.seek(AT_EXTENT)
+        stream.write(struct.pack("<6d", *np.stack([self.high, self.low], axis=1).ravel()))
+        if header.version.minor >= 4:
+            stream.seek(AT_LONG_COUNT)
+            stream.write(struct.pack("<16Q", self.count, *self.returns[1:]))
 
 
 class _Watched:
