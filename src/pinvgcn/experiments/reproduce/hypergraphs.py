@@ -7,14 +7,11 @@ from typing import Any
 
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
+from pinvgcn.experiments.reproduce.document import Cell, Table
 from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.result_tables import (
-    CAPTION,
     NONE,
     Row,
-    cells_of,
-    head_of,
     statistic,
     table_experiment,
 )
@@ -53,16 +50,6 @@ def _baseline(row: Mapping[str, Any]) -> Row:
     return Row(f"10-NN: {row['method']}" if "knn" in row else row["method"], method, row)
 
 
-def blocks(results: Results) -> list[Block]:
-    """Both tables."""
-    return [
-        Heading("Hypergraph datasets"),
-        _information(results),
-        Heading("Results for categorical data with 10 training samples per class"),
-        _results(results),
-    ]
-
-
 def _information(results: Results) -> Table:
     lines = []
     for name in TABLES:
@@ -80,9 +67,15 @@ def _information(results: Results) -> Table:
     return Table(head, lines, caption)
 
 
-def _results(results: Results) -> Table:
-    lines = [[Cell(row.label), *cells_of(results, row, SPECS)] for row in rows()]
-    return Table(["Method", *head_of(SPECS)], lines, CAPTION + REMARK)
-
-
-HYPERGRAPHS = table_experiment("hypergraphs", "Hypergraphs", rows, SPECS, blocks)
+HYPERGRAPHS = table_experiment(
+    "hypergraphs",
+    "Hypergraphs",
+    rows,
+    SPECS,
+    _information,
+    headings=(
+        "Hypergraph datasets",
+        "Results for categorical data with 10 training samples per class",
+    ),
+    caption=REMARK,
+)

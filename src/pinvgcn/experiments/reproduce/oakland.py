@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pinvgcn.experiments.methods import paper_baseline, plain_baselines
 from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
-from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
+from pinvgcn.experiments.reproduce.document import Cell, Table
 from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.result_tables import (
-    CAPTION,
     NONE,
     Row,
-    cells_of,
-    head_of,
     statistic,
     table_experiment,
 )
@@ -72,16 +69,6 @@ def _pinv_rows(setting: Setting, name: str) -> list[Row]:
     return [*found, Row(f"{name}, r = {RANK}, without high-pass", without, sigma=f"{SIGMA:g}")]
 
 
-def blocks(results: Results) -> list[Block]:
-    """Both tables."""
-    return [
-        Heading("Information on the Oakland point clouds"),
-        _information(results),
-        Heading("Average results on Oakland datasets"),
-        _results(results),
-    ]
-
-
 def _information(results: Results) -> Table:
     lines = []
     for name in CLOUDS:
@@ -95,9 +82,13 @@ def _information(results: Results) -> Table:
     return Table(head, lines, "Ours above, the paper's below.")
 
 
-def _results(results: Results) -> Table:
-    lines = [[Cell(row.label), Cell(row.sigma), *cells_of(results, row, SPECS)] for row in rows()]
-    return Table(["Method", "σ", *head_of(SPECS)], lines, CAPTION + REMARKS)
-
-
-OAKLAND = table_experiment("oakland", "Point clouds", rows, SPECS, blocks)
+OAKLAND = table_experiment(
+    "oakland",
+    "Point clouds",
+    rows,
+    SPECS,
+    _information,
+    headings=("Information on the Oakland point clouds", "Average results on Oakland datasets"),
+    caption=REMARKS,
+    sigma=True,
+)

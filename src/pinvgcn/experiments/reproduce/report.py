@@ -8,13 +8,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from pinvgcn.experiments.files import prepare_folder
 from pinvgcn.experiments.reproduce.document import Block, Cell, Figure, Heading, Lines, Table, Text
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment, distinct
 from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.result_tables import noteworthy, probability, signed, spread
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.io.atomic import write_text
+from pinvgcn.jobs.outputs import prepare_folder
 from pinvgcn.report.figures.drawing import standalone_svg
 from pinvgcn.report.page import render
 from pinvgcn.wording import counted

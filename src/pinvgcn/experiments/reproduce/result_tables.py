@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pinvgcn.experiments.reproduce.document import Block, Cell
+from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
 from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
 from pinvgcn.experiments.reproduce.paper import Difference, Reported
 from pinvgcn.experiments.reproduce.results import Results, RunSummary
@@ -186,9 +186,23 @@ def table_experiment(
     title: str,
     rows: Callable[[], list[Row]],
     specs: TaskSpecs,
-    blocks: Callable[[Results], list[Block]],
+    information: Callable[[Results], Table],
+    *,
+    headings: tuple[str, str],
+    caption: str,
+    sigma: bool = False,  # whether σ has a column
 ) -> Experiment:
-    """An experiment whose rows stand beside those of a table of the paper."""
+    """Two tables of the paper: ``information`` on its data sets, and results, ours beside its own."""
+
+    def blocks(results: Results) -> list[Block]:
+        lines = [
+            [Cell(row.label), *([Cell(row.sigma)] if sigma else []), *cells_of(results, row, specs)]
+            for row in rows()
+        ]
+        head = ["Method", *(["σ"] if sigma else []), *head_of(specs)]
+        found = Table(head, lines, CAPTION + caption)
+        return [Heading(headings[0]), information(results), Heading(headings[1]), found]
+
     return Experiment(
         name,
         title,
