@@ -101,7 +101,7 @@ def segment(
     ] = None,
     questions: options.Places = None,
     fit_points: Annotated[
-        int, typer.Option(min=2_000, help="Larger scans are fitted to about so many of their points.")
+        int, typer.Option(min=2_000, help="Larger scans are fitted to about this number of their points.")
     ] = 200_000,
     tile_points: Annotated[
         int, typer.Option(min=1_000, help="Points of a tile; fewer need less memory.")

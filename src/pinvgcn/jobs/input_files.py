@@ -42,7 +42,7 @@ def input_files(
             files = [scan for file in files for scan in (listed(file) if is_virtual(file) else [file])]
             _check_names(files)
             absent = next((file for file in files if len(files) > 1 and not file.exists()), None)
-            if absent is not None:  # one file alone: whoever opens it knows what may have been meant
+            if absent is not None:  # a single file: the error of opening it suggests similar names
                 raise ParameterError(f"There is no file {absent}.")
             mine = [str(path) for path in files]
     return [Path(name) for name in group.values(mine)[0]]

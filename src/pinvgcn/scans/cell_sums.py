@@ -34,13 +34,13 @@ class CoarseningSums:
         self.coarsen_to(self.most)
 
     def coarsen(self, times: int = 1) -> None:
-        """Cells of twice the side, so many times."""
+        """Double the side of the cells, ``times`` times."""
         self.side *= 2**times
         self.cells, self.sums = grouped(self.cells >> times, self.sums)
 
     def coarsen_to(self, most: float) -> None:
-        """Until there are at most so many cells, or one in each direction from the origin, where cells of
-        every side meet."""
+        """Double the side until there are at most ``most`` cells, or one in each direction from the
+        origin, where cells of every side meet."""
         most = max(most, 2 ** self.cells.shape[1])
         if len(self) <= most:
             return

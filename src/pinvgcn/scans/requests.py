@@ -16,7 +16,7 @@ from pinvgcn.io.scan_writer import ENDINGS
 from pinvgcn.jobs.input_files import stands_for_several
 from pinvgcn.jobs.work_folder import work_place
 
-FIT_POINTS = 200_000  # up to which a scan is fitted whole, in about 1.5 GB; of a larger one, so many points
+FIT_POINTS = 200_000  # a larger scan is fitted to about this number of its points; about 1.5 GB
 
 
 class _Places:

@@ -25,7 +25,7 @@ from pinvgcn.scans.uncertainty import ConfidenceMap
 from pinvgcn.wording import counted, verb
 
 MISPLACED = 0.9  # of the points far from all of training: it is not the model that is wrong
-AFTERWARDS = ("holding out labels", "report")  # stages of whoever writes the report
+AFTERWARDS = ("holding out labels", "report")  # stages of the report
 
 
 @dataclass(frozen=True)
