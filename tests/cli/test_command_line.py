@@ -299,3 +299,15 @@ def test_an_interrupt_inside_code_made_from_text_is_130_too(tmp_path: Path) -> N
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (result.returncode, result.stderr) == (130, "pinvgcn: interrupted\n")
+
+
+@pytest.mark.parametrize("bounds", ["1,2,3", "5,5,1,1"])
+def test_bad_bounds_are_one_line(bounds, tmp_path):
+    scan = tmp_path / "scan.xyz"
+    scan.write_text("0 0 0 1\n1 1 1 2\n")
+    command = [sys.executable, "-m", "pinvgcn", "segment", scan, "--labels", "column_4"]
+    command += ["-o", tmp_path / "out.xyz", "--bounds", bounds]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"Got {bounds!r} instead" in done.stderr
