@@ -51,7 +51,7 @@ def quick(graph="gaussian", **settings) -> PinvGCNClassifier:
 def expanded(monkeypatch):
     """Every row is a node of its own."""
 
-    def each(matrix) -> Distinct:
+    def each(matrix, *_) -> Distinct:
         n = matrix.shape[0]
         return Distinct(np.arange(n), np.arange(n), np.ones(n))
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ranks import SIZES, shares
 
 import pinvgcn.experts.diffusion
+import pinvgcn.fitting.subsample
 import pinvgcn.graphs.training_values
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
@@ -326,15 +327,17 @@ def test_the_estimate_of_how_many_rows_differ():
         assert pool.distinct == pytest.approx(len(first), rel=3 / np.sqrt(1_000))
 
 
-def spread(process_group, kind, anchors):
-    """The graph of nearest rows, and a model of six experts on the same rows."""
+def spread(process_group, kind, anchors, most):
+    """The graph of nearest rows, and a model of six experts on the same rows, or on a subsample."""
     group = Group.of(process_group)
     pinvgcn.experts.diffusion.ANCHORS, before = anchors, pinvgcn.experts.diffusion.ANCHORS
+    pinvgcn.fitting.subsample.MOST, whole = most, pinvgcn.fitting.subsample.MOST
     try:
         model = PinvGCNClassifier("categorical", epochs=5, trees=5, members=2)
         model.fit(own(group, TABLE, kind), own(group, FEW, kind), process_group=process_group)
     finally:
         pinvgcn.experts.diffusion.ANCHORS = before
+        pinvgcn.fitting.subsample.MOST = whole
     found = model.fitted_
     diffusion = found.ensemble.experts["diffusion"]
     return {
@@ -348,12 +351,12 @@ def spread(process_group, kind, anchors):
 
 @pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("anchors", [30, 4_096])
-def test_experts_of_a_table_with_numbers(ranks, kind, anchors):
-    one = spread(None, kind, anchors)
+@pytest.mark.parametrize(("anchors", "most"), [(30, 1_000), (4_096, 1_000), (4_096, 90)])
+def test_experts_of_a_table_with_numbers(ranks, kind, anchors, most):
+    one = spread(None, kind, anchors, most)
     assert len(one["weights"]) == 6
     for size in SIZES:
-        found = ranks.run(size, spread, kind, anchors)
+        found = ranks.run(size, spread, kind, anchors, most)
         for other in found:
             np.testing.assert_allclose(other["anchors"], one["anchors"], atol=1e-6)
             np.testing.assert_allclose(other["logs"], one["logs"], atol=1e-5)

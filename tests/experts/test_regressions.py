@@ -65,11 +65,11 @@ def dual(K: np.ndarray, codes: np.ndarray, classes: int, counts: np.ndarray) -> 
 def test_a_kernel_machine_is_kernel_regression(weights):
     rows, labels = labels_of(3, weights)
     omega = COLUMNS.relevance(rows, labels.codes, 3)
-    squares = ((rows[:, None] - rows[None]) ** 2 * omega**2).sum(axis=2)
+    squares = ((rows[:, None] - rows[None]) ** 2 * omega**4).sum(axis=2)
     gamma = 2.0 / squares.mean()
     counts = np.ones(M) if weights is None else labels.weights / labels.weights.mean()
     A, b = dual(np.exp(-gamma * squares), labels.codes, 3, counts)
-    new = np.exp(-gamma * ((NEW[:, None] - rows[None]) ** 2 * omega**2).sum(axis=2))
+    new = np.exp(-gamma * ((NEW[:, None] - rows[None]) ** 2 * omega**4).sum(axis=2))
     found = KernelMachine.fitted(rows, labels, COLUMNS, seed=0)
     np.testing.assert_allclose(found.log_proba(NEW), log_softmax(new @ A + b, axis=1), atol=5e-3)
     np.testing.assert_allclose(found.log_proba(sp.csr_array(NEW)), found.log_proba(NEW), atol=1e-12)

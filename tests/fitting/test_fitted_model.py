@@ -54,7 +54,8 @@ class TestPlacedRows:
             rest = 1 + (1 - phi) * weights["network"] / sum(weights[name] for name in free)
             weights = {"network": phi * weights["network"]} | {name: rest * weights[name] for name in free}
         scores = np.mean([sum(weights[name] * own[name] for name in names) for own in opinions], axis=0)
-        np.testing.assert_allclose(scores, model.ensemble.joint(rows.seen)[rows.inverse])
+        seen = rows.seen if kind == "points" else rows.seen.at(np.arange(len(rows.seen)))
+        np.testing.assert_allclose(scores, model.ensemble.joint(seen)[rows.inverse])
         assert scores.shape == (200, 2)
 
     def test_a_state_gives_it_back(self, kind, X):

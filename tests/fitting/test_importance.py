@@ -60,7 +60,8 @@ def test_it_is_what_permuted_frames_give(fitted):
 
     def logs(some):
         placed = inside.place(some)
-        each = [s[placed.inverse] * inside.ensemble.alone for s in inside.ensemble.each(placed.seen)]
+        asked = inside.ensemble.each(placed.seen.at(np.arange(len(placed.seen))))
+        each = [s[placed.inverse] * inside.ensemble.alone for s in asked]
         P = [np.exp(s - np.logaddexp.reduce(s, axis=1, keepdims=True)) for s in each]
         P = [inside.smoothing.weighed(p) for p in P]
         return np.array([np.log(P[m][i, c]) for i, (m, c) in enumerate(zip(members, codes, strict=True))])

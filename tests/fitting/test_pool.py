@@ -63,7 +63,10 @@ def best_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
 
 
 class TestWeights:
-    """Without usual weights: w_o = softmax(L/3 + log b)_o/(T T_o), b = ½ for networks, 2 for diffusion."""
+    """Without usual weights: w_o = softmax(m^0.7 ℓ + log b)_o/(T T_o), b = ½ for networks, 2 for diffusion.
+
+    An expert with less than a thousandth has none.
+    """
 
     @pytest.mark.parametrize("seed", range(3))
     def test_the_formula(self, seed):
@@ -74,7 +77,8 @@ class TestWeights:
         T = np.array([best_temperature(own, codes) for own in scores])
         logs = log_softmax(scores / T[:, None, None], axis=2)
         before = np.log([0.5, 1, 1, 2])
-        shares = softmax(logs[:, np.arange(60), codes].sum(axis=1) / 3 + before)
+        shares = softmax(60**0.7 * logs[:, np.arange(60), codes].mean(axis=1) + before)
+        shares = np.where(shares < 1e-3, 0, shares) / shares[shares >= 1e-3].sum()
         joint = best_temperature(np.tensordot(shares, logs, axes=1), codes)
         names = [NETWORK, FOREST, LINEAR, DIFFUSION]
         # held out of several members, of which each has some of the labels
@@ -95,7 +99,7 @@ class TestWeights:
         codes = np.zeros(1, dtype=int)
         found = weights_of([KERNEL, LINEAR], [(np.array([[[1.0, 0]], [[0.5, 0]]]), codes)])
         for weight in found.values():
-            assert weight == pytest.approx(0.5, rel=0.4)
+            assert weight == pytest.approx(0.5, rel=0.5)
 
     def test_without_labels_held_out_they_count_as_before(self):
         assert weights_of([NETWORK]) == {NETWORK: 1}

@@ -26,13 +26,14 @@ CHUNK = 4_096  # rows at a time
 
 @dataclass(frozen=True)
 class KernelMachine:
-    """log softmax(k(x) A + b), k_l(x) = exp(−Σ_j ω_j² (x_j − x_lj)²) for landmarks l: labelled rows.
+    """log softmax(k(x) A + b), k_l(x) = exp(−Σ_j s_j² (x_j − x_lj)²) for landmarks l: labelled rows.
 
-    γ is part of ω.
+    s_j = √γ ω_j² with the relevance ω_j of column j. Squared, columns that say little count for less: where
+    there are many of them, they would decide which rows are near.
     """
 
-    landmarks: np.ndarray  # (l, v), times ω
-    scale: np.ndarray  # ω (v,)
+    landmarks: np.ndarray  # (l, v), times s
+    scale: np.ndarray  # s (v,)
     coefficients: np.ndarray  # A (l, classes)
     offsets: np.ndarray  # b (classes,)
 
@@ -41,7 +42,7 @@ class KernelMachine:
         cls, X: np.ndarray, labels: LabelledRows, columns: TableColumns, *, seed: int
     ) -> KernelMachine:
         """From rows X (m, v) with these labels; of many, 1,024 drawn ones are landmarks (Nyström)."""
-        scale = columns.relevance(X, labels.codes, len(labels.classes))
+        scale = columns.relevance(X, labels.codes, len(labels.classes)) ** 2
         chosen = np.arange(len(X))
         if len(X) > LANDMARKS:
             chosen = np.sort(np.random.default_rng(seed).choice(len(X), LANDMARKS, replace=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -112,6 +112,7 @@ def learn(
     )  # fmt: skip
     away = first = None
     if scan is not None:
+        assert isinstance(seen, Seen)
         away, held_away = scan.away(labelled.values, scans, trees=grown, seed=seed)
         if twice:
             trees = {name: Forests([member.others[name] for member in members], name) for name in away}
@@ -122,8 +123,11 @@ def learn(
     with np.errstate(over="ignore", invalid="ignore"):  # checked right after
         usual = None if scan is None else TWICE if twice else GROUPED if in_few_places else USUAL
         ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
-        table = isinstance(prepared.nodes, TableNodes)
-        asked = ensemble.of_many(seen, len(prepared.basis)) if table else ensemble.each(seen)
+        if isinstance(prepared.nodes, TableNodes):
+            asked: Iterable[np.ndarray] = ensemble.of_many(seen, len(prepared.keys))
+        else:
+            assert isinstance(seen, Seen)
+            asked = ensemble.each(seen)
         each = [prepared.of_all_rows(scores) for scores in asked]
         scores = np.mean(each, axis=0) if count > 1 else each[0]
     bad = scores[~np.isfinite(scores)]
@@ -248,9 +252,8 @@ def _train(
 
     def whole(number: int, mine: TrainedNetwork) -> TrainedMember:
         """Folded by sums over the nodes of all process ranks, and with trees."""
-        counts = None if prepared.distinct is None else prepared.distinct.counts
         with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
-            layers = fold(mine.network, prepared.inputs, prepared.basis, counts)
+            layers = fold(mine.network, prepared.inputs, prepared.basis, prepared.counts)
         folded = replace(mine, layers=layers)
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)

@@ -41,6 +41,7 @@ from pinvgcn.fitting.pool import (
     Expert,
 )
 from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.fitting.unscaled_rows import UnscaledRows
 from pinvgcn.graphs.distinct import distinct_rows
 from pinvgcn.io.tensors import plain
 from pinvgcn.nn import Basis
@@ -56,7 +57,7 @@ ASKED = 4_096  # points that tell in which cloud they lie
 class PlacedRows:
     """m rows as a fitted model sees them."""
 
-    seen: Seen  # of the distinct rows, d of them
+    seen: Seen | UnscaledRows  # of the distinct rows, d of them
     inverse: Any  # which of these each row is: (m,), or slice(None) where all are distinct
     points: np.ndarray | None = None  # (m, 3 or fewer), where probabilities are averaged over neighbours
     among: str = "training"  # the points that surround them: those of "training", or their "own"
@@ -110,9 +111,10 @@ class FittedModel:
         check_choice("among", among, ("auto", "training", "own"))
         nodes = self.nodes
         if not isinstance(nodes, CloudNodes):
+            if isinstance(nodes, TableNodes):
+                return self._placed_in_table(nodes, nodes.encoded(X, self.spectrum), X, features)
             basis, own = nodes.place(X, self.spectrum)
-            numbers = nodes.numbers_of(X) if isinstance(nodes, TableNodes) else None
-            return self._placed(basis, own, features, None, "training", numbers=numbers)
+            return self._placed(basis, own, features, None, "training")
         points = as_points(X, "X")
         if among == "auto":
             among = self.surrounded_by(points)
@@ -193,18 +195,15 @@ class FittedModel:
         trust: np.ndarray | None = None,
         elsewhere: bool = False,
         context: np.ndarray | None = None,
-        numbers: np.ndarray | None = None,
     ) -> PlacedRows:
         """From basis values (m, k + r), the rows' own features and those given beside them."""
-        extra = self.scaling.extra_like_in_fit(features, len(basis), numbers=numbers)
+        extra = self.scaling.extra_like_in_fit(features, len(basis))
         inputs = self.scaling(self.nodes.for_networks(own), extra)
         experts = self.ensemble.experts
         values = None
         if self.ensemble.away is not None:
             assert isinstance(self.nodes, CloudNodes)
             values = self.nodes.without_place(own, extra)
-        elif isinstance(self.nodes, TableNodes):
-            values = self.nodes.values(inputs, self.scaling)
         elif TREES in experts:
             values = self.scaling.unranked(inputs, own, extra)
         seen = Seen(inputs, basis, values, trust)
@@ -214,19 +213,36 @@ class FittedModel:
             assert points is not None
             seen = self.first.second(seen, points, among)
         inverse: Any = slice(None)
-        if sp.issparse(inputs):  # of a table: equal rows have equal scores
+        if sp.issparse(inputs):  # equal rows have equal scores
             first, inverse, _ = distinct_rows(inputs)
             seen = seen.at(first)
         return PlacedRows(seen, inverse, points, among, elsewhere)
 
+    def _placed_in_table(self, nodes: TableNodes, H: sp.csr_array, X: Any, features: Any) -> PlacedRows:
+        """The rows of a table with incidences H (m, |E|)."""
+        extra = self.scaling.extra_like_in_fit(features, H.shape[0], numbers=nodes.numbers_of(X))
+        first, inverse, _ = distinct_rows(H) if extra is None else distinct_rows(H, extra)
+        rows = UnscaledRows(nodes, self.scaling, self.spectrum, H, extra)
+        if len(first) == len(inverse):
+            return PlacedRows(rows, slice(None))
+        return PlacedRows(rows.take(first), inverse)
+
+    def _each(self, rows: PlacedRows) -> list[np.ndarray]:
+        """Scores of each member at the distinct rows: (d, classes)."""
+        if isinstance(rows.seen, UnscaledRows):
+            return self.ensemble.of_many(rows.seen, len(rows.seen))
+        return list(self.ensemble.each(rows.seen))
+
     def opinions(self, rows: PlacedRows) -> Iterator[dict[str, np.ndarray]]:
         """Of each member, the opinion (m, classes) of each expert, by its name."""
-        for opinions in self.ensemble.opinions(rows.seen):
+        seen = rows.seen
+        whole = seen.at(np.arange(len(seen))) if isinstance(seen, UnscaledRows) else seen
+        for opinions in self.ensemble.opinions(whole):
             yield {name: own[rows.inverse] for name, own in zip(self.ensemble.names, opinions, strict=True)}
 
     def probabilities(self, rows: PlacedRows) -> np.ndarray:
         """Of the classes: (m, classes)."""
-        scores = self.ensemble.joint(rows.seen)[rows.inverse]
+        scores = self.ensemble.mean(self._each(rows))[rows.inverse]
         return self.smoothing(scores, rows.points, rows.among, elsewhere=rows.elsewhere)
 
     def expected(self, shares: np.ndarray, confidence: float, *, elsewhere: bool) -> AccuracyEstimate | None:
@@ -240,7 +256,7 @@ class FittedModel:
     def point_probabilities(self, rows: PlacedRows, *, members: bool = False) -> np.ndarray:
         """Before they are averaged over neighbours: (m, classes); with ``members``, those of each member
         alone stand beside them: (m, (1 + members) · classes)."""
-        scores = list(self.ensemble.each(rows.seen))
+        scores = self._each(rows)
         told = [self.ensemble.mean(scores)]
         if members:
             told += [self.ensemble.alone * s for s in scores]
@@ -279,7 +295,7 @@ class FittedModel:
         known = self._away_sets(rows.elsewhere)
         if known is not None:
             return known.above(self.probabilities(rows)) < thresholds
-        each = [alone * scores[rows.inverse] for scores in self.ensemble.each(rows.seen)]
+        each = [alone * scores[rows.inverse] for scores in self._each(rows)]
         return self._conformal().at(each, self.smoothing, rows.points, rows.among) < thresholds
 
     def transduction_sets(self, *, coverage: float) -> np.ndarray:
@@ -298,10 +314,10 @@ class FittedModel:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """As a description for JSON, and arrays (docs/file_format.md)."""
         cloud = self.nodes if isinstance(self.nodes, CloudNodes) else None
-        points = None  # at which a spectrum is evaluated anew
-        if cloud is not None:
-            points = self.spectrum.n_nodes if cloud.graph is None else cloud.graph.n_total
-        spectrum, arrays = self.spectrum.state(without=points)
+        graph, rows = self.nodes.graph, None  # at which a spectrum is evaluated anew
+        if self.nodes.kind != "given":
+            rows = self.spectrum.n_nodes if graph is None else graph.n_total
+        spectrum, arrays = self.spectrum.state(without=rows)
         arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
         first = self.first
         for expert in [*self.ensemble.experts.values(), *(first.trees.experts.values() if first else ())]:

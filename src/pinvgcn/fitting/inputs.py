@@ -79,7 +79,7 @@ class InputScaling:
             return self._scaled(own if extra is None else np.hstack([own, extra]), 0)
         if extra is None:
             return own
-        return sp.csr_array(sp.hstack([own, self._scaled(extra, n_own)]))
+        return _beside(sp.csr_array(own), self._scaled(extra, n_own))
 
     def _scaled(self, columns: np.ndarray, begin: int) -> np.ndarray:
         """The inputs from number ``begin`` on, from their ``columns``: (m, N₀ − begin)."""
@@ -138,10 +138,23 @@ class InputScaling:
         return joined(numbers, extra)
 
 
+def _beside(A: sp.csr_array, B: np.ndarray) -> sp.csr_array:
+    """[A B] of a sparse and a dense matrix, without a search for zeros in B: (m, …)."""
+    m, q = B.shape
+    before = q * np.arange(m)  # entries of B in the rows above
+    data, indices = np.empty(A.nnz + m * q), np.empty(A.nnz + m * q, dtype=A.indices.dtype)
+    old = np.arange(A.nnz) + np.repeat(before, np.diff(A.indptr))
+    new = (A.indptr[1:] + before)[:, None] + np.arange(q)
+    data[old], indices[old] = A.data, A.indices
+    data[new], indices[new] = B, A.shape[1] + np.arange(q, dtype=indices.dtype)
+    starts = (A.indptr + q * np.arange(m + 1)).astype(A.indptr.dtype)
+    return sp.csr_array((data, indices, starts), shape=(m, A.shape[1] + q))
+
+
 def joined(numbers: np.ndarray | None, extra: np.ndarray | None) -> np.ndarray | None:
     """The numbers of a table and what was given beside it, side by side."""
     given = [part for part in (numbers, extra) if part is not None]
-    return np.hstack(given) if given else None
+    return np.hstack(given) if len(given) > 1 else given[0] if given else None
 
 
 def as_extra(features: Any, n: int, *, group: Group = ALONE) -> np.ndarray | None:

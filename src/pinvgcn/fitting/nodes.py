@@ -320,12 +320,20 @@ class TableNodes(Nodes):
         return sp.csr_array(inputs[:, np.flatnonzero(seen)] * unit)
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        H = self.encoded(X, spectrum)
+        extension = spectrum.extension
+        assert isinstance(extension, IncidenceExtension)
+        return Basis(extension.factor(H), extension.coefficients), H
+
+    def encoded(self, X: Any, spectrum: Spectrum) -> sp.csr_array:
+        """The incidences of any rows (m, |E|), with a warning of values that training never saw and an error
+        where a row has no others."""
         H, unseen = self.encoder.transform(X)
         numbers = " Of numbers the nearest known one counts." if self.with_numbers else ""
         warn_of_unseen(unseen, numbers, stacklevel=5)  # the caller of predict
         extension = spectrum.extension
         assert isinstance(extension, IncidenceExtension)
-        return Basis(extension.factor(H), extension.coefficients), sp.csr_array(H)
+        return extension.checked(H)[0]
 
     def state(self) -> dict[str, Any]:
         kept = None if self.background is None else self.background.to_dict()

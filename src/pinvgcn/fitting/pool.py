@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from pinvgcn.compute.parallel import ranges
+from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.experts import Seen
 
 # names of experts
@@ -22,8 +22,8 @@ OF_TABLES = (NETWORK, FOREST, TREES, LINEAR, KERNEL, DIFFUSION)
 # surroundings of a point
 FINE_TREES, WIDE_TREES, CONTEXT_TREES = "fine_trees", "wide_trees", "context_trees"
 PLACE_FREE = (FINE_TREES, WIDE_TREES)  # experts that know a point by its shape alone
-# of a table: how far log-likelihoods at held-out labels decide; with 1 it would be Bayes' rule
-DECIDES = 1 / 3
+# of a table: m labels that were held out decide as m^0.7 would by Bayes' rule
+DECIDE_AS = 0.7
 # and how experts count before: few held-out labels do not tell how well a diffusion follows unlabelled rows
 BEFORE = {NETWORK: 0.5, DIFFUSION: 2.0}
 COLDEST, HOTTEST = 1 / 3, 10.0  # temperatures; a higher one would say that nothing was learned
@@ -36,8 +36,16 @@ GROUPED = {**USUAL, NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
 # in another scan: what surrounds a point says more than where labels lie in few places
 AWAY = {**USUAL, FINE_TREES: 0.4, WIDE_TREES: 0.75}
 DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
-BLOCK = 2**16  # rows of a table whose opinions are in memory together
+NEGLIGIBLE = 1e-3  # of the weight of all experts of a table: an expert with less is not asked
+BLOCK = 2**13  # rows of a table whose opinions are in memory together, for each core
 SURER = 1.4  # how much surer than one member the mean of several may be
+
+
+class SomeRows(Protocol):
+    """Rows of which experts see some at a time."""
+
+    def at(self, rows: np.ndarray) -> Seen:
+        """What they see of these."""
 
 
 class Expert(Protocol):
@@ -79,20 +87,24 @@ class Ensemble:
         for own in zip(*(expert.opinions(seen) for expert in self.experts.values()), strict=True):
             yield np.stack(own)
 
-    def of_many(self, seen: Seen, rows: int) -> list[np.ndarray]:
+    def of_many(self, seen: SomeRows, rows: int) -> list[np.ndarray]:
         """s_j of each member at so many rows, some at a time, so that all opinions of all of them need not be
         in memory: (rows, classes)."""
         parts = ranges(rows, BLOCK) or [slice(0, 0)]  # a process may have no row
-        blocks = [list(self.each(seen.at(np.arange(some.start, some.stop)))) for some in parts]
-        return [np.concatenate(own) for own in zip(*blocks, strict=True)]
+        errors = np.geterr()  # of the caller: other threads do not have it
+
+        def of_some(some: slice) -> list[np.ndarray]:
+            with np.errstate(**errors):
+                return list(self.each(seen.at(np.arange(some.start, some.stop))))
+
+        return [np.concatenate(own) for own in zip(*share_out(of_some, parts), strict=True)]
 
     def each(self, seen: Seen) -> Iterator[np.ndarray]:
         """s_j of each member: (m, classes)."""
         if seen.trust is None or self.away is None:
-            for opinions in self.opinions(seen):
-                yield np.tensordot(self.exponents, opinions, axes=1)
+            yield from self._weighed(seen, {name: w for name, w in self.weights.items() if w > 0})
         elif not seen.trust.any():
-            yield from self._elsewhere(seen)
+            yield from self._weighed(seen, self.away)
         else:
             free = np.array([name in self.away for name in self.names])
             w, phi = self.exponents, seen.trust[:, None]
@@ -106,11 +118,11 @@ class Ensemble:
                 scores[nowhere] = np.tensordot(away, opinions[free][:, nowhere], axes=1)
                 yield scores
 
-    def _elsewhere(self, seen: Seen) -> Iterator[np.ndarray]:
-        assert self.away is not None
-        experts = [self.experts[name] for name in self.away]
+    def _weighed(self, seen: Seen, weights: Mapping[str, float]) -> Iterator[np.ndarray]:
+        """Of each member, the sum of opinions of these experts: (m, classes)."""
+        experts = [self.experts[name] for name in weights]
         for opinions in zip(*(expert.opinions(seen) for expert in experts), strict=True):
-            yield np.tensordot(np.array(list(self.away.values())), np.stack(opinions), axes=1)
+            yield np.tensordot(np.array(list(weights.values())), np.stack(opinions), axes=1)
 
     def joint(self, seen: Seen) -> np.ndarray:
         """s: (m, classes)"""
@@ -144,10 +156,10 @@ def weights_of(
 
     With ``usual`` weights u, those of a scan, w = 1.4 e^v, where v maximises
     Σ log softmax(Σ_o e^(v_o) o_i)_{y_i} − 10 |v − log u|² over these labels i. Without, each expert has a
-    temperature T_o, which maximises L_o = Σ log softmax(o_i/T_o)_{y_i} less (log T_o)², and so has their sum:
-    w_o = softmax(L/3 + log b)_o/(T T_o), so that an expert that does badly counts for nothing; b is ½ for
-    a network, 2 for a diffusion and 1 for others
-    (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
+    temperature T_o, which maximises m ℓ_o = Σ log softmax(o_i/T_o)_{y_i} less (log T_o)², and so has their
+    sum: w_o = softmax(m^0.7 ℓ + log b)_o/(T T_o), so that an expert that does badly counts for nothing; b is
+    ½ for a network, 2 for a diffusion and 1 for others. One whose part in the softmax is below 0.001 has
+    w_o = 0 (docs/maths.md, 9.3, 9.4, 9.6 and 9.7).
     """
     before = np.array([(BEFORE if usual is None else usual).get(name, 1.0) for name in names])
     known = [before / before.sum() if usual is None else before]
@@ -172,7 +184,10 @@ def _by_likelihood(
     cooler = np.array([_inverse_temperature(own, codes, counts) for own in scores])
     logs = log_softmax(cooler[:, None, None] * scores, axis=2)
     before = np.log([BEFORE.get(name, 1.0) for name in names])
-    weights = softmax(before - DECIDES * np.array([_loss(own, codes, counts) for own in logs]))
+    losses = np.array([_loss(own, codes, counts) for own in logs]) / len(codes)
+    weights = softmax(before - len(codes) ** DECIDE_AS * losses)
+    weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
+    weights /= weights.sum()
     joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes, counts)
     exponents: np.ndarray = joint * cooler * weights
     return exponents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from pinvgcn.fitting.inputs import InputScaling, as_extra, joined
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes, TableNodes
 from pinvgcn.fitting.settings import ResolvedSettings
+from pinvgcn.fitting.subsample import RowSubsample
+from pinvgcn.fitting.unscaled_rows import UnscaledRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
 from pinvgcn.nn import Basis, FilterBasis, Problem
@@ -26,14 +28,17 @@ class Prepared:
     """Nodes, spectrum, and the training problem of the nodes that differ, all of this rank's rows.
 
     Nodes of a hypergraph with equal rows, features included, are equal in every layer: they are computed once
-    and counted as often as they come.
+    and counted as often as they come. Of a large table a subsample of the distinct rows is what the spectrum,
+    networks and diffusion are made of; they are then asked about all rows.
     """
 
     nodes: Nodes
     spectrum: Spectrum
     scaling: InputScaling
     distinct: Distinct | None  # None where every node is computed
-    inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes
+    keys: np.ndarray  # 64-bit hashes of the distinct nodes; none where every node is computed
+    subsample: RowSubsample | None  # of the distinct nodes; None for all
+    inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes in the subsample
     extra: np.ndarray | None  # (n, …) numbers of a table, and what was handed in beside the nodes' features
     basis: Basis  # (m, k + r)
     problem: Problem
@@ -50,52 +55,78 @@ class Prepared:
             extra = joined(nodes.numbers, extra)
         started = time.perf_counter()
         own = nodes.for_networks(nodes.features)
+        distinct, keys, some = _distinct(nodes, extra)
+        scaled = (own, extra) if some is None else (own[some.rows], _at(extra, some.rows))
         scale = InputScaling.of(
-            own, extra, scaling=settings.scaling, coordinates=nodes.coordinates, group=graph.group
+            *scaled, scaling=settings.scaling, coordinates=nodes.coordinates, group=graph.group
         )
-        inputs = scale(own, extra)
         graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()
-        accuracy = {} if settings.tolerance is None else {"tolerance": settings.tolerance}
-        spectrum = graph.spectrum(settings.rank, solver=settings.solver, **accuracy)
+        spectrum = _spectrum(graph, some, settings)
         spectrum_done = time.perf_counter()
-        distinct, keys = None, np.empty(0)
-        if isinstance(graph, Hypergraph):
-            H = graph.incidence
-            table = isinstance(nodes, TableNodes)  # whose inputs begin with H
-            whole = inputs if table else sp.hstack([H, inputs])
-            distinct = graph.distinct if inputs is H else distinct_rows(whole)
-            inputs = inputs[distinct.first]
-            basis = Basis.of(spectrum, H, nodes=distinct.first)
-            keys = _keys(nodes, extra)[distinct.first]
+        counts = None
+        if distinct is None:
+            inputs, basis, ids = scale(own, extra), Basis.of(spectrum), _numbers(graph)
         else:
-            basis = Basis.of(spectrum)
+            assert isinstance(graph, Hypergraph)
+            first, counts, ids = distinct.first, distinct.counts, keys
+            if some is not None:
+                first, counts, ids = (array[some.nodes] for array in (first, counts, ids))
+            inputs = scale(own[first], _at(extra, first))
+            if some is None:
+                basis = Basis.of(spectrum, graph.incidence, nodes=first)
+            else:
+                assert isinstance(nodes, TableNodes)
+                basis = UnscaledRows(nodes, scale, spectrum, graph.incidence[first], None).basis
         problem = Problem.of(
             basis,
             inputs,
             FilterBasis.of(spectrum, settings.network.filters),
             like=torch.empty(0, device=settings.network.device),
-            weights=None if distinct is None else distinct.counts,
-            ids=_numbers(graph) if distinct is None else keys.view(np.int64),
+            weights=counts,
+            ids=ids.view(np.int64),
             places=graph.points if isinstance(graph, GaussianGraph) else _leading(basis, spectrum),
         )
         joins = None
         if settings.joined_rows is not None:
             assert isinstance(nodes, TableNodes)
-            assert distinct is not None
+            assert counts is not None
             joins = NeighbourGraph.of(
-                nodes.values(inputs, scale), distinct.counts, keys, settings.joined_rows, group=graph.group
+                nodes.values(inputs, scale), counts, ids, settings.joined_rows, group=graph.group
             )
         stages = {
             "graph": seconds + graph_done - started,
             "spectrum": spectrum_done - graph_done,
             "training": time.perf_counter() - spectrum_done,
         }
-        return cls(nodes, spectrum, scale, distinct, inputs, extra, basis, problem, joins, stages)
+        return cls(
+            nodes, spectrum, scale, distinct, keys, some, inputs, extra, basis, problem, joins, stages
+        )  # fmt: skip
 
-    def seen(self, *, values: bool) -> Seen:
+    def seen(self, *, values: bool) -> Seen | UnscaledRows:
         """What experts see of the distinct nodes: with ``values``, also what others than networks see."""
-        return Seen(self.inputs, self.basis, self.values() if values else None)
+        if self.subsample is None:
+            return Seen(self.inputs, self.basis, self.values() if values else None)
+        assert self.distinct is not None
+        return (
+            self._rows
+            if len(self.keys) == len(self.distinct.inverse)
+            else self._rows.take(self.distinct.first)
+        )
+
+    @property
+    def _rows(self) -> UnscaledRows:
+        """All rows of a table."""
+        assert isinstance(self.nodes, TableNodes)
+        return UnscaledRows(self.nodes, self.scaling, self.spectrum, self.nodes.features, self.extra)
+
+    @property
+    def counts(self) -> np.ndarray | None:
+        """How many rows are equal to each of the nodes that networks are trained on: (m,)."""
+        if self.distinct is None or self.subsample is None:
+            return None if self.distinct is None else self.distinct.counts
+        counts: np.ndarray = self.distinct.counts[self.subsample.nodes]
+        return counts
 
     def training_nodes(self, labels: RowLabels) -> TrainingNodes:
         """All nodes, each on the process rank that has it."""
@@ -104,7 +135,32 @@ class Prepared:
         nodes = np.full(len(labels.rows), -1)
         here = (labels.rows >= graph.start) & (labels.rows < graph.start + graph.n_nodes)
         nodes[here] = self.node_of(labels.rows[here] - graph.start)
-        return TrainingNodes(self.problem, labels.rows, nodes)
+        if self.subsample is None:
+            return TrainingNodes(self.problem, labels.rows, nodes)
+        others = np.setdiff1d(nodes[here], self.subsample.nodes)
+        every = np.append(self.subsample.nodes, others)
+        order = np.argsort(every, kind="stable")
+        nodes[here] = order[np.searchsorted(every, nodes[here], sorter=order)]
+        return TrainingNodes(self._with(others), labels.rows, nodes)
+
+    def _with(self, others: np.ndarray) -> Problem:
+        """The problem of the subsample, with other distinct nodes that count for nothing in sums."""
+        if not self.problem.group.largest(len(others)):
+            return self.problem
+        assert self.distinct is not None
+        assert self.counts is not None
+        added = self._rows.at(self.distinct.first[others])
+        F = sp.csr_array(sp.vstack([self.basis.F, added.basis.F]))
+        basis = replace(self.basis, F=F)
+        return Problem.of(
+            basis,
+            sp.csr_array(sp.vstack([self.inputs, added.inputs])),
+            self.problem.filters,
+            like=torch.empty(0, device=self.problem.ids.device),
+            weights=np.append(self.counts, np.zeros(len(others))),
+            ids=np.append(self.problem.ids.cpu().numpy(), self.keys[others].view(np.int64)),
+            places=_leading(basis, self.spectrum),
+        )
 
     def values(self) -> Any:
         """What experts other than networks see of the distinct nodes: (m, v)."""
@@ -131,14 +187,37 @@ def _numbers(graph: Graph) -> np.ndarray:
     return graph.start + np.arange(graph.n_nodes)
 
 
-def _keys(nodes: Nodes, extra: np.ndarray | None) -> np.ndarray:
-    """By what dropout knows the rows of a table, (n,): their contents, so that equal rows draw one mask
-    wherever they are. Before scaling, whose last digits depend on how rows are shared out."""
-    assert isinstance(nodes.graph, Hypergraph)
-    H, own = nodes.graph.incidence, nodes.features
+def _distinct(
+    nodes: Nodes, extra: np.ndarray | None
+) -> tuple[Distinct | None, np.ndarray, RowSubsample | None]:
+    """The distinct nodes of a hypergraph, their keys, and those of a large table that stand for all.
+
+    Dropout knows the rows of a table by their keys, which are hashes of their contents: equal rows draw one
+    mask wherever they are. Before scaling, whose last digits depend on how rows are shared out.
+    """
+    graph = nodes.graph
+    if not isinstance(graph, Hypergraph):
+        return None, np.empty(0), None
+    H, own = graph.incidence, nodes.features
     parts = [H, *([] if own is H else [own]), *([] if extra is None else [extra])]
-    rows = H if len(parts) == 1 else sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
-    return row_hashes(rows)
+    distinct = graph.distinct if len(parts) == 1 else distinct_rows(*parts)
+    keys = row_hashes(*parts)[distinct.first]
+    some = RowSubsample.of(distinct, keys, graph.group) if isinstance(nodes, TableNodes) else None
+    return distinct, keys, some
+
+
+def _spectrum(graph: Graph, some: RowSubsample | None, settings: ResolvedSettings) -> Spectrum:
+    options: dict[str, Any] = {"solver": settings.solver}
+    if settings.tolerance is not None:
+        options["tolerance"] = settings.tolerance
+    if some is None:
+        return graph.spectrum(settings.rank, **options)
+    assert isinstance(graph, Hypergraph)
+    return graph.spectrum_of(some.rows, settings.rank, **options)
+
+
+def _at(extra: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if extra is None else extra[rows]
 
 
 def _leading(basis: Basis, spectrum: Spectrum) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,9 +10,12 @@ import pandas as pd
 import scipy.sparse as sp
 from pandas.util import hash_array
 
+from pinvgcn.compute.parallel import ranges
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.distributed.subsample import MOST
+
+BLOCK = 2**16  # rows that are compared at a time
 
 
 class Distinct(NamedTuple):
@@ -22,35 +26,28 @@ class Distinct(NamedTuple):
     counts: np.ndarray  # (m,) how many rows are equal to it
 
 
-def distinct_rows(matrix: Any) -> Distinct:
-    """The distinct rows of a sparse matrix.
+def distinct_rows(*parts: Any) -> Distinct:
+    """The distinct rows of matrices side by side, dense or sparse.
 
-    By sums over a row's entries of hash(value) · hash(column), 64 bits long: one product with a vector. That
-    rows of equal sums are equal is checked.
+    By sums over a row's entries of hash(value) · hash(column), 64 bits long. Rows of different sums differ;
+    that rows of equal sums are equal is checked.
     """
-    A = sp.csr_array(matrix, dtype=np.float64)
-    if not A.has_canonical_format:
-        A = A.copy()  # it may share its arrays with ``matrix``
-        A.sum_duplicates()
-    n, width = A.shape
-    hashes = _of_values(A)
-    columns = np.arange(1, width + 1, dtype=np.uint64)
+    sides = [_canonical(part) for part in parts]
+    n, drawn = sides[0].shape[0], 0
     while True:
-        inverse, sums = pd.factorize(hashes @ hash_array(columns))
+        inverse, sums = pd.factorize(_sums(sides, drawn))
         first = np.empty(len(sums), dtype=np.int64)
         first[inverse[::-1]] = np.arange(n)[::-1]  # of several numbers for one place the last stays
-        again = A[first][inverse]
-        parts = ((A.indptr, again.indptr), (A.indices, again.indices), (A.data, again.data))
-        if all(np.array_equal(one, other) for one, other in parts):
+        again = np.flatnonzero(first[inverse] != np.arange(n))
+        pairs = [(again[some], first[inverse[again[some]]]) for some in ranges(len(again), BLOCK)]
+        if all(_equal(A, one, other) for one, other in pairs for A in sides):
             return Distinct(first, inverse, np.bincount(inverse).astype(np.float64))
-        columns += np.uint64(width)
+        drawn += sum(A.shape[1] for A in sides)
 
 
-def row_hashes(matrix: Any) -> np.ndarray:
-    """A 64-bit number for each row of a sparse matrix, by what is in it: (n,)."""
-    A = sp.csr_array(matrix, dtype=np.float64)
-    hashes: np.ndarray = _of_values(A) @ hash_array(np.arange(1, A.shape[1] + 1, dtype=np.uint64))
-    return hashes
+def row_hashes(*parts: Any) -> np.ndarray:
+    """A 64-bit number for each row of matrices side by side, dense or sparse, by what is in it: (n,)."""
+    return _sums([_canonical(part) for part in parts], 0)
 
 
 class DistinctRows(NamedTuple):
@@ -115,6 +112,44 @@ def _smallest(own: np.ndarray, all_own: bool, most: int, group: Group) -> tuple[
         low, width = high, 2 * width
 
 
-def _of_values(A: sp.csr_array) -> sp.csr_array:
-    values = hash_array(A.data.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0, which no column changes
-    return sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
+def _canonical(matrix: Any) -> Any:
+    """An array, or a sparse one with each entry once and in order."""
+    if not sp.issparse(matrix):
+        return np.asarray(matrix, dtype=np.float64)
+    A = sp.csr_array(matrix, dtype=np.float64)
+    if not A.has_canonical_format:
+        A = A.copy()  # it may share its arrays with ``matrix``
+        A.sum_duplicates()
+    return A
+
+
+def _sums(sides: Sequence[Any], drawn: int) -> np.ndarray:
+    """Σ hash(value) · hash(column + drawn) over the entries of each row that are not zero: (n,)."""
+    sums = np.zeros(sides[0].shape[0], dtype=np.uint64)
+    for A in sides:
+        columns = hash_array(np.arange(drawn + 1, drawn + 1 + A.shape[1], dtype=np.uint64))
+        drawn += A.shape[1]
+        for rows in ranges(len(sums), BLOCK):
+            if sp.issparse(A):
+                some = A[rows]
+                hashes = sp.csr_array((_of_values(some.data), some.indices, some.indptr), shape=some.shape)
+                sums[rows] += hashes @ columns
+            else:
+                for column, factor in enumerate(columns):
+                    x = np.ascontiguousarray(A[rows, column])
+                    sums[rows] += np.where(x == 0, np.uint64(0), _of_values(x) * factor)
+    return sums
+
+
+def _of_values(values: np.ndarray) -> np.ndarray:
+    hashes: np.ndarray = hash_array(values.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0
+    return hashes
+
+
+def _equal(A: Any, one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether these rows are those."""
+    if not sp.issparse(A):
+        return np.array_equal(A[one], A[other])
+    some, same = A[one], A[other]
+    parts = ((some.indptr, same.indptr), (some.indices, same.indices), (some.data, same.data))
+    return all(np.array_equal(left, right) for left, right in parts)

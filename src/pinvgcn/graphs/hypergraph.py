@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -236,6 +237,20 @@ class Hypergraph(Graph):
         if solver == "krylov":
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
         return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
+
+    def spectrum_of(self, rows: np.ndarray, rank: int | None = None, **options: Any) -> Spectrum:
+        """The ``spectrum`` of the hypergraph that some ``rows`` of this rank are, with its extension to any.
+
+        A hyperedge without such a row has no part in it: its coefficients are 0.
+        """
+        H = self.incidence[rows]
+        there = self.group.sum(np.asarray(H.sum(axis=0)).ravel()) > 0
+        part = Hypergraph(H[:, np.flatnonzero(there)], self.weights[there], process_group=self.group)
+        found = part.spectrum(rank, **options)
+        assert isinstance(found.extension, IncidenceExtension)
+        coefficients = np.zeros((self.n_hyperedges, found.basis.shape[1]))
+        coefficients[there] = found.extension.coefficients
+        return replace(found, extension=IncidenceExtension(self.weights, coefficients))
 
     def _led(self, solve: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
         """The eigenpairs that the first rank finds: the same bits on all, whatever machines they run on."""

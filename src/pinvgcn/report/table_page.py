@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.graphs import Graph, Hypergraph
 from pinvgcn.io.atomic import check_output, write_text
 from pinvgcn.io.question_file import expected_wrong
 from pinvgcn.report import figures
@@ -16,6 +17,7 @@ from pinvgcn.report.held_out import HeldOut
 from pinvgcn.report.held_out_tables import FOLDS, estimate_notes
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
+from pinvgcn.spectra import IncidenceExtension, Spectrum
 from pinvgcn.tables import Classified
 from pinvgcn.tables.questions import RowQuestion
 from pinvgcn.wording import cut
@@ -121,9 +123,19 @@ def _figures(result: Classified, heldout: HeldOut | None) -> dict[str, str]:
         found["importance"] = figures.importance(result.importance.columns[:DRAWN])
     if model.spectrum_.rank >= 2:
         assert model.graph_ is not None
-        places = np.asarray(model.spectrum_.vectors[:, :2]) / np.sqrt(model.graph_.degrees)[:, None]
+        places = _places(model.spectrum_, model.graph_)
         found["map"] = figures.row_map(places, result.answers[plan.known], plan.codes[plan.known], names)
     return found
+
+
+def _places(spectrum: Spectrum, graph: Graph) -> np.ndarray:
+    """The first two eigenvectors at all rows, over √degree: of a large table they are those of a subsample,
+    with the others between them: (n, 2)."""
+    assert isinstance(graph, Hypergraph)
+    assert isinstance(spectrum.extension, IncidenceExtension)
+    two = spectrum.extension.coefficients[:, spectrum.components :][:, :2]
+    places: np.ndarray = spectrum.extension.factor(graph.incidence) @ two
+    return places / np.sqrt(graph.degrees)[:, None]
 
 
 def _values(question: RowQuestion, used: Sequence[str]) -> str:

@@ -211,6 +211,12 @@ class IncidenceExtension(Extension):
 
     def factor(self, nodes: Any) -> sp.csr_array:
         """D^(−1/2) H of these rows, which Z multiplies: (m, |E|)."""
+        rows, degrees = self.checked(nodes)
+        entries = rows.data / np.repeat(np.sqrt(degrees), np.diff(rows.indptr))
+        return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
+
+    def checked(self, nodes: Any) -> tuple[sp.csr_array, np.ndarray]:
+        """These rows as incidences H (m, |E|), and their degrees (m,); an error where one has none."""
         edges = len(self.weights)
         try:
             rows = sp.csr_array(nodes if sp.issparse(nodes) else np.asarray(nodes, dtype=float), dtype=float)
@@ -232,8 +238,7 @@ class IncidenceExtension(Extension):
                 f"{int((degrees <= 0).sum())} of {rows.shape[0]} rows have no value that training knew "
                 f"(first: row {int(np.flatnonzero(degrees <= 0)[0])}). Remove them, or fit with such rows."
             )
-        entries = rows.data / np.repeat(np.sqrt(degrees), np.diff(rows.indptr))
-        return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
+        return rows, degrees
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {}, {"weights": self.weights, "coefficients": self.coefficients}
