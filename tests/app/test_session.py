@@ -93,7 +93,7 @@ def test_labels_spread_and_are_taken_back(watched: Watched, street: Any) -> None
     assert 0.5 < view.answer.held_out <= 1
     assert view.answer.contradicted is not None
     assert np.isin(view.answer.contradicted, view.labelled).all()
-    assert len(view.answer.contradicted) == round((1 - view.answer.held_out) * len(view.labelled))
+    assert len(view.answer.contradicted) == round((1 - view.answer.held_out) * len(view.answer.reply.points))
     assert not np.isin([place.seed for place in view.places], view.labelled).any()
     for place in view.places:
         assert place.seed in place.points

@@ -16,7 +16,7 @@ NEAR, SMOOTH = 0.25, 0.25  # the weights of places and of eigenvectors beside sh
 EIGENVECTORS = 20
 COLDEST = 10.0  # scores are multiplied by at most so much
 KEPT, CONSIDERED = 600, 3  # labels that the kernel knows at most, and how many times as many are looked at
-SAME, FEW = 0.9, 20  # likeness from which on two labels teach the same; so few labels all count
+SAME = 0.8  # likeness from which on two labels of a class teach the same
 HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is held, and their ρ
 
 
@@ -159,12 +159,10 @@ class Head:
         chosen: list[np.ndarray] = []
         for code in present:
             own = order[codes[order] == code][: CONSIDERED * fair]
-            if len(own) > FEW:
-                rows = points[own]
-                scale = np.sqrt(self.own[rows])
-                like = self.surroundings.kernel(rows, rows) / scale / scale[:, None]
-                own = own[_apart(like, fair)]
-            chosen.append(own)
+            rows = points[own]
+            scale = np.sqrt(self.own[rows])
+            like = self.surroundings.kernel(rows, rows) / scale / scale[:, None]
+            chosen.append(own[_apart(like, fair)])
         kept = np.sort(np.concatenate(chosen))
         return points[kept], codes[kept]
 
