@@ -97,6 +97,7 @@ def test_what_was_labelled_before_leaves_no_trace(seed: int, sets: list[list[int
 
 def test_labels_that_are_alike_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 24)
+    monkeypatch.setattr(module, "MANY", 12)
     one = surroundings(2)
     points, codes = np.arange(N), np.repeat([0, 1, 2], [30, 6, 4])
     kept = Head(one).reply(points, codes, CLASSES)

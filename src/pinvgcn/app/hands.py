@@ -150,7 +150,7 @@ class Hands:
             self._show(places[self.place].points)
         cloud = self.session.cloud
         target = cloud.places(np.array([places[self.place].seed]))[0].astype(np.float64)
-        self.canvas.fly(client, target, self.canvas.extent / 12)
+        self.canvas.fly(client, target, self.canvas.extent / 5)
         self.changed()
 
     def accept(self) -> None:

@@ -16,7 +16,7 @@ NEAR, SMOOTH = 0.25, 0.25  # the weights of places and of eigenvectors beside sh
 EIGENVECTORS = 20
 COLDEST = 10.0  # scores are multiplied by at most so much
 KEPT, CONSIDERED = 600, 3  # labels that the kernel knows at most, and how many times as many are looked at
-SAME = 0.8  # likeness from which on two labels of a class teach the same
+SAME, MANY = 0.8, 100  # likeness from which on two labels of a class teach the same, where there are many
 HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is held, and their ρ
 
 
@@ -153,6 +153,8 @@ class Head:
         """Labels that teach something of their own: of those of a class that are alike, one; ``KEPT`` at
         most, with a fair share for each class. A label keeps its place in the order when others come, so that
         few rows of the kernel are new."""
+        if len(points) <= MANY:  # single clicks: each of them was meant
+            return points, codes
         order = np.argsort(self._order[points], kind="stable")
         present = np.unique(codes)
         fair = KEPT // max(len(present), 1)
