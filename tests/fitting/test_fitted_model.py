@@ -44,7 +44,7 @@ class TestPlacedRows:
         model = fitted(kind).fitted_
         rows = model.place(X)
         opinions = list(model.opinions(rows))
-        free = ("context_trees",)
+        free = ("fine_trees", "wide_trees", "context_trees")
         names = ("network", *free) if kind == "points" else OF_TABLES
         assert [tuple(own) for own in opinions] == [names] * model.ensemble.members
         weights = {name: np.full((200, 1), weight) for name, weight in model.ensemble.weights.items()}

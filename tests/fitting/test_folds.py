@@ -18,6 +18,7 @@ from pinvgcn.fitting.folds import (
     hold_out,
     matched_folds,
     random_folds,
+    separate_places,
     single_place,
 )
 from pinvgcn.fitting.labels import RowLabels
@@ -287,3 +288,18 @@ def test_a_share_of_each_class_is_held_out(share, held):
 def test_nothing_to_hold_out():
     with pytest.raises(ParameterError, match=r"Got 16 labels and held_out=0\.01"):
         hold_out(RowLabels.of(Y, 20), 0.01, seed=0)
+
+
+class TestSeparatePlaces:
+    def test_clicks_are_counted(self):
+        """Places 100 apart, of points within 1: of one class three, of another one."""
+        rng = np.random.default_rng(0)
+        middles = np.repeat([[0.0, 0, 0], [100, 0, 0], [0, 100, 0], [0, 0, 0]], 20, axis=0)
+        points, codes = middles + rng.uniform(-0.5, 0.5, (80, 3)), np.repeat([0, 0, 0, 1], 20)
+        assert separate_places(points, codes, np.full(9, 10.0)).tolist() == [3, 1]
+        assert separate_places(points, codes, np.full(9, 200.0)).tolist() == [1, 1]
+        assert separate_places(points, codes, np.zeros(0)).tolist() == [60, 20]  # all points have labels
+
+    def test_steps_lead_from_one_to_the_next(self):
+        line = np.column_stack([np.arange(5_000.0), np.zeros((5_000, 2))])
+        assert separate_places(line, np.zeros(5_000, dtype=int), np.array([6.0])).tolist() == [1]

@@ -201,7 +201,7 @@ NEW = (
 def test_a_scan_has_all_that_is_changed_here(tmp_path):
     description, arrays = saved("scan")
     assert set(NEW) <= set(arrays)
-    assert (arrays["away"].shape, arrays["first"].shape) == ((1,), (2,))
+    assert (arrays["away"].shape, arrays["first"].shape) == ((3,), (2,))
     assert arrays["held_away"].shape == (2, len(description["classes"]))
     assert arrays["places.cells"].dtype.kind in "iu"
     levels = description["nodes"]["levels"]

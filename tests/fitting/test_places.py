@@ -287,10 +287,13 @@ class TestLooks:
 
     def test_twice_with_labels_at_random(self):
         fitted = self.fit(random_split(STREET.y, per_class=6, random_state=0)).fitted_
-        assert fitted.ensemble.names == ("network", "context_trees")
+        assert fitted.ensemble.names == ("network", *PLACE_FREE, "context_trees")
         assert tuple(fitted.first.trees.names) == PLACE_FREE
-        (away,) = fitted.ensemble.away.values()
-        assert away == pytest.approx(sum(fitted.first.trees.weights.values()))
+        first, away = fitted.first.trees.weights, fitted.ensemble.away
+        assert tuple(away) == (*PLACE_FREE, "context_trees")
+        assert sum(away.values()) == pytest.approx(sum(first.values()))
+        for name in PLACE_FREE:
+            assert away[name] == pytest.approx(0.4 * first[name])
 
     def test_once_with_labels_in_one_place_each(self):
         """Of every class the labels that are nearest to one of its points."""

@@ -16,6 +16,7 @@ from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import (
     AWAY,
     COLDEST,
+    CONTEXT_TREES,
     DIFFUSION,
     FINE_TREES,
     FOREST,
@@ -25,7 +26,9 @@ from pinvgcn.fitting.pool import (
     LINEAR,
     NETWORK,
     PLACE_FREE,
+    SELF_TRAINED,
     TREES,
+    TWICE,
     USUAL,
     WIDE_TREES,
     Ensemble,
@@ -141,13 +144,21 @@ class TestWeightsOfAScan:
         scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
         found = weights_of(self.NAMES, [(scores[:, labels.rows], labels.codes)], usual=USUAL)
         for name, weight in weights_of(self.NAMES, usual=USUAL).items():
-            assert np.log(found[name] / 1.4) == pytest.approx(np.log(USUAL[name]), abs=0.3)
+            assert np.log(found[name]) == pytest.approx(np.log(USUAL[name]), abs=0.3)
             assert weight == USUAL[name]
 
-    @pytest.mark.parametrize("usual", [USUAL, GROUPED, AWAY])
+    def test_the_mean_of_several_may_be_surer(self):
+        labels = labels_of(3, 4)
+        scores = np.random.default_rng(2).normal(size=(2, 4_000, 2))
+        unseen = [(scores[:, labels.rows], labels.codes)]
+        one = weights_of(self.NAMES, unseen, usual=USUAL)
+        several = weights_of(self.NAMES, unseen, usual=USUAL, surer=1.4)
+        assert several == pytest.approx({name: 1.4 * weight for name, weight in one.items()})
+
+    @pytest.mark.parametrize("usual", [USUAL, GROUPED, AWAY, TWICE, SELF_TRAINED])
     def test_what_is_usual_depends_on_how_labels_lie(self, usual):
-        names = (NETWORK, *PLACE_FREE)
-        assert weights_of(names, usual=usual) == {name: usual[name] for name in names}
+        assert set(usual) - {NETWORK, CONTEXT_TREES} == set(PLACE_FREE)
+        assert weights_of(tuple(usual), usual=usual) == usual
 
 
 class Fixed:

@@ -13,7 +13,7 @@ from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.class_shares import stepped_factors
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes
-from pinvgcn.fitting.smoothing import GROUPED_ROUNDS, SAFE, SCAN, THIN, Smoothing
+from pinvgcn.fitting.smoothing import GROUPED_ROUNDS, SAFE, SCAN, SECOND_LOOK, THIN, Smoothing
 
 RNG = np.random.default_rng(0)
 POINTS = generate_street(2_500, random_state=0).X
@@ -88,6 +88,12 @@ class TestHowMany:
         found, _ = of(grouped=grouped, away=away, cell=cell)
         assert (found.rounds, found.away_rounds) == expected
         assert (found.rounds_at(False), found.rounds_at(True)) == expected
+        assert found.cell == (2 * cell if expected[0] > 1 else cell)  # a wider average takes fewer rounds
+
+    @pytest.mark.parametrize(("neighbours", "expected"), [(K, 1), (3 * SECOND_LOOK, 3), (1, 1), (None, None)])
+    def test_fewer_neighbours_count_after_a_second_look(self, neighbours, expected):
+        found, _ = of(context=True, away=True, neighbours=neighbours)
+        assert (found.neighbours, found.away_rounds) == (expected, 1)
 
     def test_without_neighbours_there_are_none(self):
         found, Q = of(neighbours=None, cell=None, priors=None, away=True, grouped=True)
@@ -113,7 +119,7 @@ class TestShares:
         factors = (counted.mean(axis=0) / LABELS.shares) ** SAFE
         np.testing.assert_allclose(found.factors, factors, atol=1e-12)
         weighed = P * factors / (P * factors).sum(axis=1, keepdims=True)
-        expected, _ = smoothing(GROUPED_ROUNDS).among_all(weighed, NODES)
+        expected, _ = replace(smoothing(GROUPED_ROUNDS), cell=2 * CELL).among_all(weighed, NODES)
         np.testing.assert_allclose(proba, expected, atol=1e-12)
 
     def test_elsewhere(self):
@@ -121,7 +127,7 @@ class TestShares:
         model, _ = of(grouped=False, away=True)
         assert model.trained is not None
         found = model(SCORES, POINTS + 1024.0, "own", elsewhere=True)
-        q = P * np.sqrt(P.mean(axis=0) / LABELS.shares)
+        q = P * P.mean(axis=0) / LABELS.shares
         q /= q.sum(axis=1, keepdims=True)
         for _ in range(GROUPED_ROUNDS):
             q = once(q, POINTS + 1024.0)
@@ -134,7 +140,7 @@ class TestShares:
         model, _ = of(away=True)
         few, enough = model.at(True, np.ones(3), SCAN - 1), model.at(True, np.ones(3), SCAN)
         assert few.factors is None
-        np.testing.assert_allclose(enough.factors, np.sqrt(1 / 3 / LABELS.shares))
+        np.testing.assert_allclose(enough.factors, 1 / 3 / LABELS.shares)
         some = slice(0, SCAN - 1)
         found = model(SCORES[some], POINTS[some], "own", elsewhere=True)
         np.testing.assert_array_equal(
@@ -162,7 +168,7 @@ class TestShares:
         monkeypatch.setattr("pinvgcn.fitting.smoothing.LABELS", np.bincount(LABELS.codes).min())
         assert of(away=True)[0].away_power == 0
         monkeypatch.setattr("pinvgcn.fitting.smoothing.LABELS", np.bincount(LABELS.codes).min() + 1)
-        assert of(away=True)[0].away_power == SAFE
+        assert of(away=True)[0].away_power == 1
 
     def test_rows_without_points(self):
         model = Smoothing(None, None, None, np.array([1.0, 2.0, 3.0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from scipy.special import softmax
 from pinvgcn.checks import check_fraction
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.distributed.group import ALONE
-from pinvgcn.errors import LabelError
+from pinvgcn.errors import LabelError, PinvGCNWarning
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes
@@ -42,6 +43,7 @@ class PredictionSets:
     around: Averages | None = None  # of the members' probabilities side by side, at this rank's points
     found: np.ndarray | None = None  # (t,) the class that member j_t gives label t; not kept in files
     rows: np.ndarray | None = None  # (t,) the rows of these labels among all; not kept in files
+    separate: np.ndarray | None = None  # (classes,) places with labels, of a scan where these are few
 
     @classmethod
     def of(
@@ -50,6 +52,8 @@ class PredictionSets:
         held: Sequence[RowLabels | None],
         smoothing: Smoothing,
         nodes: Nodes,
+        *,
+        separate: np.ndarray | None = None,
     ) -> PredictionSets | None:
         """From each member's scores (n, classes) at this rank's training rows, as sure as it may be alone;
         None where no label was held out."""
@@ -76,6 +80,7 @@ class PredictionSets:
             around,
             group.sum(found).astype(np.int64),
             rows,
+            separate,
         )
         return replace(plain, above=plain.count(each))
 
@@ -110,12 +115,24 @@ class PredictionSets:
         return above
 
     def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:
-        """⌈(n_c + 1) γ⌉, by the decimals of γ that print: (classes,)."""
+        """⌈(n_c + 1) γ⌉, by the decimals of γ that print: (classes,). Warns where labels of a class lie in
+        fewer places than they must be: those of one place are one draw."""
+        needed, places = _needed(coverage), self.separate
+        if places is not None and places.min() < needed:
+            few = int(places.argmin())
+            warnings.warn(
+                f"Sets of coverage {coverage:g} need labels of each class in {needed} places, as those of "
+                f"one place are alike. Got {places[few]} of {classes.tolist()[few]!r}: sets may hold the "
+                "true class less often; label more places.",
+                PinvGCNWarning,
+                stacklevel=5,  # the caller of transduction_set
+            )
         return places_among(np.bincount(self.codes, minlength=len(classes)), coverage, classes)
 
     def state(self) -> dict[str, np.ndarray]:
         """As arrays for a file."""
-        return {f"sets.{name}": getattr(self, name) for name in ARRAYS}
+        arrays = {f"sets.{name}": getattr(self, name) for name in ARRAYS}
+        return arrays if self.separate is None else {**arrays, "sets.separate": self.separate}
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], around: Averages | None) -> PredictionSets | None:
@@ -124,13 +141,13 @@ class PredictionSets:
             return None
         odds, *whole = (arrays[f"sets.{name}"] for name in ARRAYS)
         codes, members, above = (array.astype(np.int64) for array in whole)
-        return cls(odds, codes, members, above, around)
+        separate = arrays.get("sets.separate")
+        return cls(odds, codes, members, above, around, separate=separate)
 
 
 def places_among(counts: np.ndarray, coverage: float, classes: np.ndarray) -> np.ndarray:
     """⌈(n_c + 1) γ⌉ for n_c held-out labels of each class; an error where a class has too few: (classes,)."""
-    share = Fraction(repr(check_fraction("coverage", coverage)))
-    needed = math.ceil(share / (1 - share))
+    share, needed = _share(coverage), _needed(coverage)
     few = np.flatnonzero(counts < needed)
     if len(few):
         names = [f"{counts[c] or 1} of {classes.tolist()[c]!r}" for c in few]
@@ -141,6 +158,16 @@ def places_among(counts: np.ndarray, coverage: float, classes: np.ndarray) -> np
             f"Got {' and '.join(names)}; label more rows{advice}."
         )
     return np.array([math.ceil((n + 1) * share) for n in counts.tolist()])
+
+
+def _share(coverage: float) -> Fraction:
+    return Fraction(repr(check_fraction("coverage", coverage)))
+
+
+def _needed(coverage: float) -> int:
+    """How many draws of a class tell a set of this coverage."""
+    share = _share(coverage)
+    return math.ceil(share / (1 - share))
 
 
 def check_coverage(coverage: float, codes: np.ndarray, classes: Sequence[Any]) -> None:

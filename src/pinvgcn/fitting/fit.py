@@ -30,15 +30,19 @@ from pinvgcn.fitting.pool import (
     KERNEL,
     LINEAR,
     NETWORK,
+    SELF_TRAINED,
+    SURER,
     TREES,
     TWICE,
     USUAL,
+    WIDE_TREES,
     Ensemble,
     Expert,
     weights_of,
 )
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds
+from pinvgcn.fitting.self_training import PseudoLabels
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs import GaussianGraph
@@ -48,6 +52,7 @@ from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.progress import progress
 
 FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
+BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
 
@@ -118,41 +123,62 @@ def learn(
             trees = {name: Forests([member.others[name] for member in members], name) for name in away}
             first, seen, labelled = FirstLook.of(Ensemble(count, trees, away), scan, seen, labelled)
             members = _second_look(members, folds, labels, labelled, settings.trees, seed)
-            away = {CONTEXT_TREES: sum(away.values())}
+            context = (1 - BEFORE_CONTEXT) * sum(away.values())
+            away = {
+                **{name: BEFORE_CONTEXT * weight for name, weight in away.items()},
+                CONTEXT_TREES: context,
+            }
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
-    with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-        usual = None if scan is None else TWICE if twice else GROUPED if in_few_places else USUAL
-        ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
-        if isinstance(prepared.nodes, TableNodes):
-            asked: Iterable[np.ndarray] = ensemble.of_many(seen, len(prepared.keys))
-        else:
-            assert isinstance(seen, Seen)
-            asked = ensemble.each(seen)
-        each = [prepared.of_all_rows(scores) for scores in asked]
-        scores = np.mean(each, axis=0) if count > 1 else each[0]
-    bad = scores[~np.isfinite(scores)]
-    if group.sum(len(bad)):
-        raise TrainingError(
-            f"The scores became {bad[0] if len(bad) else np.nan} in epoch "
-            f"{len(members[0].network.losses)}, the last. Lower learning_rate (now "
-            f"{settings.network.training.learning_rate:g}) or scale the features."
+
+    def answer(ensemble: Ensemble) -> tuple[list[np.ndarray], Smoothing, np.ndarray]:
+        """The scores of each member at all rows, and the probabilities that follow."""
+        with np.errstate(over="ignore", invalid="ignore"):  # checked right after
+            if isinstance(prepared.nodes, TableNodes):
+                asked: Iterable[np.ndarray] = ensemble.of_many(seen, len(prepared.keys))
+            else:
+                assert isinstance(seen, Seen)
+                asked = ensemble.each(seen)
+            each = [prepared.of_all_rows(scores) for scores in asked]
+            scores = np.mean(each, axis=0) if count > 1 else each[0]
+        bad = scores[~np.isfinite(scores)]
+        if group.sum(len(bad)):
+            raise TrainingError(
+                f"The scores became {bad[0] if len(bad) else np.nan} in epoch "
+                f"{len(members[0].network.losses)}, the last. Lower learning_rate (now "
+                f"{settings.network.training.learning_rate:g}) or scale the features."
+            )
+        smoothing, P = Smoothing.of(
+            scores,
+            prepared.nodes,
+            labels,
+            neighbours=settings.neighbours,
+            cell=settings.averaging_cell,
+            priors=settings.priors,
+            grouped=in_few_places,
+            away=scan is not None,
+            context=first is not None,
         )
-    smoothing, P = Smoothing.of(
-        scores,
-        prepared.nodes,
-        labels,
-        neighbours=settings.neighbours,
-        cell=settings.averaging_cell,
-        priors=settings.priors,
-        grouped=in_few_places,
-        away=scan is not None,
-        context=first is not None,
-    )
+        return each, smoothing, P
+
+    usual = None if scan is None else TWICE if twice else GROUPED if in_few_places else USUAL
+    with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
+        ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
+    each, smoothing, P = answer(ensemble)
+    if scan is not None and in_few_places:
+        assert isinstance(seen, Seen)
+        P, _ = smoothing.among_all(P, scan.nodes)  # once more: what trees get wrong lies in patches
+        taught = _self_trained(P, seen.values, scan, labelled.values, trees=settings.trees, seed=seed)
+        experts = {**ensemble.experts, WIDE_TREES: Forests(taught, WIDE_TREES)}
+        # not by held-out labels: the joint answer, from which points are drawn, has seen all of them
+        weights = {name: SURER * weight for name, weight in SELF_TRAINED.items()}
+        ensemble = replace(ensemble, experts=experts, weights=weights)
+        each, smoothing, P = answer(ensemble)
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
     alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
     held = [held for _, held in folds]
-    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes)
+    separate = scan.separate if scan is not None and in_few_places else None
+    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, separate=separate)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -341,7 +367,7 @@ def _second_look(
     trees: int,
     seed: int,
 ) -> list[TrainedMember]:
-    """With trees that see the context of labels too, in place of those that do not."""
+    """With trees that see the context of labels too."""
     forests = [
         Forest.grown(
             labelled.values, learned, np.searchsorted(labels.rows, learned.rows),
@@ -350,8 +376,25 @@ def _second_look(
         for number, (learned, _) in enumerate(folds)
     ]  # fmt: skip
     return [
-        own._replace(others={CONTEXT_TREES: forest}) for own, forest in zip(members, forests, strict=True)
+        own._replace(others={**own.others, CONTEXT_TREES: forest})
+        for own, forest in zip(members, forests, strict=True)
     ]
+
+
+def _self_trained(
+    P: np.ndarray, values: np.ndarray, scan: Scan, labelled: np.ndarray, *, trees: int, seed: int
+) -> list[Forest]:
+    """The wide trees of each member, from its labels and from points that are drawn by P (n, classes).
+
+    Trees see ``values`` (n, v) of this rank's points and ``labelled`` (m, v) of all labels.
+    """
+    forests = []
+    for number, (learned, _) in enumerate(scan.folds.parts):
+        own = _seed_of_member(number, seed)
+        pseudo = PseudoLabels.of(P, values, scan, own)
+        places = np.searchsorted(scan.labels.rows, learned.rows)
+        forests.append(pseudo.forest(labelled[places], learned, scan, trees=trees, seed=own))
+    return forests
 
 
 def _weighed(
@@ -388,4 +431,6 @@ def _weighed(
         for (number, held), end in zip(kept, ends, strict=True)
     ]
     counts = None if labels.weights is None else labels.weights[np.searchsorted(labels.rows, rows)]
-    return replace(ensemble, weights=weights_of(ensemble.names, unseen, usual=usual, counts=counts))
+    return replace(
+        ensemble, weights=weights_of(ensemble.names, unseen, usual=usual, counts=counts, surer=SURER)
+    )

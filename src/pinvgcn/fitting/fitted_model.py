@@ -320,7 +320,7 @@ class FittedModel:
         spectrum, arrays = self.spectrum.state(without=rows)
         arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
         first = self.first
-        for expert in [*self.ensemble.experts.values(), *(first.trees.experts.values() if first else ())]:
+        for expert in self.ensemble.experts.values():  # those of a first look are among them
             arrays |= expert.state()
         arrays |= {
             "shift": self.scaling.shift,
@@ -478,7 +478,7 @@ def _ensemble(
     first = None
     if "first" in arrays:
         assert lattice is not None
-        own: dict[str, Expert] = {name: forests.pop(name) for name in PLACE_FREE}
+        own: dict[str, Expert] = {name: forests[name] for name in PLACE_FREE}
         weights = dict(zip(own, arrays["first"].tolist(), strict=True))
         cells = Averages.from_state(lattice.cell, arrays_after("first.", arrays), levels=lattice.levels)
         first = FirstLook(Ensemble(members, own, weights), lattice, cells)

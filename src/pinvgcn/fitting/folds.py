@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
@@ -21,6 +23,7 @@ FINER = 1.6  # times fewer groups in each candidate than in the one before
 MOST_GROUPS = 256
 CLUSTERED = 4_096  # labels that groups are found from
 ROUNDS = 20  # of K-means
+LINKED = 1_024  # labels of a class that tell in how many places they lie
 CLEARLY = 0.9  # of the difference of random folds: by chance groups are a little nearer now and then
 QUANTILES = np.linspace(0.005, 0.995, 100)
 BLOCKS = 10  # in plan, that stand for other scans
@@ -164,6 +167,20 @@ def single_place(points: np.ndarray, codes: np.ndarray, target: np.ndarray) -> S
         if 2 * float(np.quantile(spread, 0.9)) < near:
             found.append(int(code))
     return found
+
+
+def separate_places(points: np.ndarray, codes: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """In how many places each class has labels, of which steps shorter than half of the points lie from any
+    label lead from one to the next: (classes,)."""
+    near = float(np.median(target)) if len(target) else 0.0
+    found = []
+    for code in range(codes.max() + 1):
+        mine = points[codes == code]
+        mine = mine[:: max(1, len(mine) // LINKED)]
+        pairs = cKDTree(mine).query_pairs(near, output_type="ndarray")
+        joined = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(mine), len(mine)))
+        found.append(connected_components(joined, directed=False)[0])
+    return np.array(found)
 
 
 def _clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:

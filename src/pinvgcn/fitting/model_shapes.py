@@ -52,6 +52,7 @@ OF_A_MODEL = {
     "sets.codes": "t",
     "sets.members": "t",
     "sets.above": "n m",
+    "sets.separate": "m",
     "sets.sums": "cells rjm",
     "diffusion.logs": "j a m",
     "diffusion.sizes": "2",
@@ -60,8 +61,8 @@ OF_A_MODEL = {
     "diffusion.values": "e",
 }
 WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
-         "around.sums", "sets.sums", "sets.above", "transduction", "places.cells", "first.keys",
-         "first.counts", "first.sums")  # fmt: skip
+         "around.sums", "sets.sums", "sets.above", "sets.separate", "transduction", "places.cells",
+         "first.keys", "first.counts", "first.sums")  # fmt: skip
 # what a scan with trees has, and nothing else has any of it
 OF_A_SCAN = ("away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
 MOST_ROUNDS = 10  # of averages
@@ -76,8 +77,8 @@ BY_VALUES = {
 }
 # an array of each expert but the network, in the file of whose model it is
 OF_EXPERTS = (
-    "forest.roots", "trees.roots", "fine_trees.roots", "wide_trees.roots", "linear.offsets", "kernel.offsets",
-    "diffusion.logs",
+    "forest.roots", "trees.roots", "fine_trees.roots", "wide_trees.roots", "context_trees.roots",
+    "linear.offsets", "kernel.offsets", "diffusion.logs",
 )  # fmt: skip
 OF_A_TABLE = ("forest.", "linear.", "kernel.", "diffusion.")  # what experts of a table alone have
 
@@ -92,8 +93,8 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         "m": len(description["classes"]),
         "j": members,
         "jm": members * len(description["classes"]),
-        "o": 2 if "first" in arrays else 1 + sum(name in arrays for name in OF_EXPERTS),
-        "w": 1 if "first" in arrays else 2,
+        "o": 1 + sum(name in arrays for name in OF_EXPERTS),
+        "w": 3 if "first" in arrays else 2,
         "rm": description["rounds"][0] * len(description["classes"]),
         "rjm": description["rounds"][0] * members * len(description["classes"]),
     }

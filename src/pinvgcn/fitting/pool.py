@@ -28,17 +28,19 @@ DECIDE_AS = 0.7
 BEFORE = {NETWORK: 0.5, DIFFUSION: 2.0}
 COLDEST, HOTTEST = 1 / 3, 10.0  # temperatures; a higher one would say that nothing was learned
 # exponents of the experts of a scan, found on Oakland 1; labels may change them
-USUAL = {NETWORK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6, CONTEXT_TREES: 1.25}
+USUAL = {NETWORK: 0.25, FINE_TREES: 0.6, WIDE_TREES: 0.6}
 # where trees look twice: what surrounds a point says much of what its place would
-TWICE = {**USUAL, NETWORK: 0.1}
+TWICE = {NETWORK: 0.1, FINE_TREES: 0.05, WIDE_TREES: 0.05, CONTEXT_TREES: 1.2}
 # where whole places are held out: what is close to a point says more than its place and its surroundings
-GROUPED = {**USUAL, NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
+GROUPED = {NETWORK: 0.05, FINE_TREES: 1.1, WIDE_TREES: 0.15}
+# where wide trees have learned from the rest of the scan, too
+SELF_TRAINED = {NETWORK: 0.03, FINE_TREES: 0.5, WIDE_TREES: 0.9}
 # in another scan: what surrounds a point says more than where labels lie in few places
-AWAY = {**USUAL, FINE_TREES: 0.4, WIDE_TREES: 0.75}
+AWAY = {FINE_TREES: 0.4, WIDE_TREES: 0.75}
 DOUBT = 10.0  # how much a change by a factor e must gain in log-likelihood
 NEGLIGIBLE = 1e-3  # of the weight of all experts of a table: an expert with less is not asked
 BLOCK = 2**13  # rows of a table whose opinions are in memory together, for each core
-SURER = 1.4  # how much surer than one member the mean of several may be
+SURER = 1.4  # how much surer than one member the mean of several may be, at home
 
 
 class SomeRows(Protocol):
@@ -147,6 +149,7 @@ def weights_of(
     *,
     usual: Mapping[str, float] | None = None,
     counts: np.ndarray | None = None,
+    surer: float = 1.0,
 ) -> dict[str, float]:
     """w of an ``Ensemble`` of these experts, by name.
 
@@ -154,7 +157,7 @@ def weights_of(
     training, and their class codes (m,). ``counts`` are the weights of all these labels, one after the
     other; without ``usual`` they count in the likelihoods, with the mean 1.
 
-    With ``usual`` weights u, those of a scan, w = 1.4 e^v, where v maximises
+    With ``usual`` weights u, those of a scan, w = ``surer`` · e^v, where v maximises
     Σ log softmax(Σ_o e^(v_o) o_i)_{y_i} − 10 |v − log u|² over these labels i. Without, each expert has a
     temperature T_o, which maximises m ℓ_o = Σ log softmax(o_i/T_o)_{y_i} less (log T_o)², and so has their
     sum: w_o = softmax(m^0.7 ℓ + log b)_o/(T T_o), so that an expert that does badly counts for nothing; b is
@@ -168,7 +171,9 @@ def weights_of(
         codes = np.concatenate([codes for _, codes in unseen])
         counts = np.ones(len(codes)) if counts is None else counts / counts.mean()
         near = usual is not None
-        known.append(_near(known[0], scores, codes) if near else _by_likelihood(names, scores, codes, counts))
+        known.append(
+            surer * _near(known[0], scores, codes) if near else _by_likelihood(names, scores, codes, counts)
+        )
     return dict(zip(names, known[-1].tolist(), strict=True))
 
 
@@ -211,5 +216,5 @@ def _near(usual: np.ndarray, scores: np.ndarray, codes: np.ndarray) -> np.ndarra
             ((v - center) ** 2).sum()
         )
 
-    weights: np.ndarray = SURER * np.exp(minimize(loss, center).x)
+    weights: np.ndarray = np.exp(minimize(loss, center).x)
     return weights

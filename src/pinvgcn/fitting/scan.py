@@ -25,7 +25,14 @@ from pinvgcn.fitting.expectation import (
     nothing_held_out,
     told_apart,
 )
-from pinvgcn.fitting.folds import Folds, block_folds, group_folds, matched_folds, single_place
+from pinvgcn.fitting.folds import (
+    Folds,
+    block_folds,
+    group_folds,
+    matched_folds,
+    separate_places,
+    single_place,
+)
 from pinvgcn.fitting.labelled_places import LabelledPlaces, nearest
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
@@ -44,6 +51,7 @@ class Scan(NamedTuple):
     folds: Folds
     places: LabelledPlaces
     single: Sequence[int]  # classes with labels in one place alone
+    separate: np.ndarray  # (classes,) in how many places each class has labels
 
     @classmethod
     def of(cls, nodes: Nodes, labels: RowLabels, count: int, seed: int) -> Scan | None:
@@ -60,7 +68,8 @@ class Scan(NamedTuple):
         folds = _of_first_rank(matched_folds(labels, count, seed, points=points, target=target), group)
         held = folds.distances(points)
         places = LabelledPlaces.of(points, held, nodes.points, nodes.lattice, group=group)
-        return cls(nodes, labels, folds, places, single_place(points, labels.codes, target))
+        single = single_place(points, labels.codes, target)
+        return cls(nodes, labels, folds, places, single, separate_places(points, labels.codes, target))
 
     @property
     def in_few_places(self) -> bool:

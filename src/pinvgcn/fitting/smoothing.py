@@ -23,6 +23,7 @@ from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 
 GROUPED_ROUNDS = 3  # of averages, where labels do not lie as the points do
+SECOND_LOOK = 5  # times fewer neighbours count where scores know what surrounds a point
 THIN = 1.5  # cells, from which on points are too far apart for that
 SAFE = 0.5  # the power of class shares where labels do not lie as the points do
 LABELS = 1_000  # of each class, from which on their shares in another scan are left alone
@@ -70,8 +71,13 @@ class Smoothing:
         scores know what surrounds a point, so that there is less to average.
         """
         P = softmax(scores, axis=1)
-        rounds = GROUPED_ROUNDS if grouped and cell is not None and cell < THIN else 1
-        away_rounds = (1 if context else GROUPED_ROUNDS) if cell is not None and cell < THIN else 0
+        rounds, dense = 1, cell is not None and cell < THIN
+        away_rounds = (1 if context else GROUPED_ROUNDS) if dense else 0
+        thin = cell is not None and not dense
+        if context and neighbours is not None:
+            neighbours = max(1, neighbours // SECOND_LOOK)
+        if grouped and cell is not None and dense:
+            rounds, cell = GROUPED_ROUNDS, 2 * cell
         smoothing = cls(neighbours, cell, None, None, rounds, away_rounds if away else 1)
         trained = labels.shares
         if priors == "safely" and not picked_by_class(labels.codes):
@@ -83,12 +89,11 @@ class Smoothing:
                 known = np.bincount(here.codes, minlength=P.shape[1]) - P[here.rows].sum(axis=0)
                 factors = stepped_factors(group.sum(P.sum(axis=0) + known), trained, SAFE)
             else:
-                caution = 0.0 if isinstance(nodes, CloudNodes) else CAUTION * len(trained) / len(labels.rows)
+                caution = CAUTION * len(trained) / len(labels.rows)
                 shares = estimated_shares(P, trained, here.rows, here.codes, caution=caution, group=group)
                 factors = shares / trained
             few = np.bincount(labels.codes).min() < LABELS
-            thin = cell is not None and cell >= THIN
-            power = SAFE if away and few and not thin else 0.0
+            power = 1.0 if away and few and not thin else 0.0
             smoothing = replace(smoothing, factors=factors, trained=trained, away_power=power)
         elif priors is not None:
             smoothing = replace(smoothing, factors=known_shares(priors, labels.classes) / trained)
