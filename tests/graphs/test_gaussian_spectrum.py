@@ -91,7 +91,7 @@ def test_krylov_spectrum_from_nufft_products(
     dimension: int, sigma: float, loops: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The paper's way, also where the graph would have taken all pairs."""
-    monkeypatch.setattr("pinvgcn.graphs.choice.Problem.by_transforms", True)
+    monkeypatch.setattr("pinvgcn.graphs.choice.KernelProblem.by_transforms", True)
     points = cloud(300, dimension)
     graph = GaussianGraph(points, sigma, loops=loops)
     spectrum = graph.spectrum(5, solver="krylov", tolerance=1e-6)

@@ -67,7 +67,7 @@ class LasWriter(ScanWriter):
         self._vlr: lazrs.LazVlr | None = None
         self._compressor: Any = None
         self._reader: Any = None
-        self._totals = Totals()
+        self._totals = HeaderTotals()
         self._ahead: Any = None  # points that were read and not yet written
         self._vlrs = self._records()  # now: what cannot be described must fail before the work
 
@@ -205,7 +205,7 @@ class LasWriter(ScanWriter):
         self._reader = None
 
 
-class Totals:
+class HeaderTotals:
     """What a header says of all points: their number, in all and by return, and their extent."""
 
     def __init__(self) -> None:
