@@ -119,9 +119,10 @@ def contents(readme: str, results: dict[str, Any]) -> str:
     cards = []
     for title, name, line in ENTRY.findall(readme):
         stem = Path(name).stem
-        picture = next(p for block in results[stem]["blocks"] for p in block["pictures"])
+        pictures = [p for block in results[stem]["blocks"] for p in block["pictures"]]
+        shown = f"[![{title}]({pictures[0]})]({stem}.md)\n\n    " if pictures else ""
         words = line[0].upper() + line[1:]
-        cards.append(f"-   [![{title}]({picture})]({stem}.md)\n\n    **[{title}]({stem}.md)**\n\n    {words}")
+        cards.append(f"-   {shown}**[{title}]({stem}.md)**\n\n    {words}")
     return WIDE + "\n\n".join(
         [opening, '<div class="grid cards gallery" markdown>', *cards, "</div>", closing]
     )
