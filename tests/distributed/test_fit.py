@@ -10,7 +10,7 @@ import pytest
 from ranks import SIZES, shares
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.nn import node_subsample
+from pinvgcn.nn import sampling
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -152,11 +152,11 @@ def test_ranks_find_what_one_process_finds(ranks, name, size, kind):
 
 def fitted_from_few(process_group, name, kind):
     """Beyond so many nodes, epochs draw from a pool; 262,144 are too many for a test."""
-    before, node_subsample.MOST = node_subsample.MOST, 30
+    before, sampling.MOST = sampling.MOST, 30
     try:
         return fitted(process_group, name, kind)
     finally:
-        node_subsample.MOST = before
+        sampling.MOST = before
 
 
 @pytest.mark.parametrize("name", ["sampled", "some"])

@@ -12,10 +12,10 @@ from ranks import SIZES, shares
 
 from pinvgcn import GaussianGraph, Hypergraph
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.nn import Basis, FilterBasis, Labels, PinvGCN, Problem, TrainingSettings, node_subsample, train
+from pinvgcn.nn import Basis, FilterBasis, Labels, PinvGCN, Problem, TrainingSettings, sampling, train
 from pinvgcn.nn.hidden import FastNetwork
-from pinvgcn.nn.node_subsample import NodeSubsample
 from pinvgcn.nn.nodewise import fold
+from pinvgcn.nn.sampling import NodeSubsample
 
 N = 60
 WIDTHS = {"one": (), "two": 5, "three": (6, 4)}
@@ -108,7 +108,7 @@ def test_training_and_folding(ranks, size):
 
 def drawn(process_group, kind, most):
     """A pool that is smaller than all, of points and of rows of a table."""
-    before, node_subsample.MOST = node_subsample.MOST, most
+    before, sampling.MOST = sampling.MOST, most
     try:
         group, mine, *_, problem = part(process_group, kind)
         points = NodeSubsample.of(problem, np.flatnonzero(CODES[mine] >= 0))
@@ -135,7 +135,7 @@ def drawn(process_group, kind, most):
             found.append((problem.F.matrix.numpy(), problem.ids.numpy(), omega, pool.total))
         return found
     finally:
-        node_subsample.MOST = before
+        sampling.MOST = before
 
 
 @pytest.mark.parametrize("most", [5, 30, 1000])

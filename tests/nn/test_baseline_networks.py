@@ -28,7 +28,7 @@ from pinvgcn.nn.baselines import (
     renormalised,
     train_baseline,
 )
-from pinvgcn.nn.baselines.product import SparseProduct
+from pinvgcn.nn.baselines.inputs import SparseProduct
 from pinvgcn.nn.dropout import DropoutKey, keep_mask
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pinvgcn.nn.curve import along_curve
+from pinvgcn.nn.problem import along_curve
 
 
 def test_a_line_is_walked_from_end_to_end():

@@ -10,8 +10,7 @@ import torch
 
 from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.nn import Labels, Problem, TrainingSettings
-from pinvgcn.nn.node_subsample import NodeSubsample
-from pinvgcn.nn.sampling import resolve_sample
+from pinvgcn.nn.sampling import NodeSubsample, resolve_sample
 
 
 @dataclass(frozen=True)

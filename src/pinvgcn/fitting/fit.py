@@ -49,7 +49,7 @@ from pinvgcn.graphs import GaussianGraph
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
-from pinvgcn.nn.progress import progress
+from pinvgcn.nn.training import progress
 
 FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
 BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing

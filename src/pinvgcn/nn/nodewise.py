@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.model import PinvGCN
+from pinvgcn.nn.problem import Basis
 
 CHUNK = 65_536  # nodes that are summed at a time
 ROWS = 1_024  # nodes that a thread evaluates at a time: their hidden features stay in the cache
@@ -40,7 +40,7 @@ def fold(network: PinvGCN, X: Any, V: Basis, weights: np.ndarray | None = None) 
     for conv in network.layers:
         W = conv.weights.detach().cpu().double().numpy()
         C = np.zeros((V.width, W.shape[1]))
-        for rows in _chunks(len(V)):
+        for rows in ranges(len(V), CHUNK):
             hidden = np.maximum(apply_layers(layers, X[rows], V[rows]), 0) if layers else X[rows]
             C += V[rows].adjoint(hidden if weights is None else sp.diags_array(weights[rows]) @ hidden)
         C = V.group.sum(C)
@@ -118,7 +118,3 @@ def _add_layer(hidden: np.ndarray, direct: np.ndarray, out: np.ndarray) -> None:
                         target[k] += weight * (
                             0.0 if value < 0 else value
                         )  # which keeps what is not a number
-
-
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))

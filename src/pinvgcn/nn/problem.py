@@ -1,4 +1,4 @@
-"""What stays as it is while the weights change."""
+"""What stays as it is while the weights change: the basis V, and the problem that training solves."""
 
 from __future__ import annotations
 
@@ -13,12 +13,71 @@ import torch
 from torch import Tensor
 
 from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.errors import ParameterError
-from pinvgcn.nn.basis import Basis
 from pinvgcn.nn.conv import PinvConv, scaled
-from pinvgcn.nn.curve import along_curve
 from pinvgcn.nn.filters import FilterBasis
 from pinvgcn.nn.rows import DenseRows, Rows, SparseRows
+from pinvgcn.spectra import IncidenceExtension, Spectrum
+
+SPARSE_COST = 3  # what an entry of a sparse product costs, in entries of a dense one
+
+
+@dataclass(frozen=True)
+class Basis:
+    """V = F Z: (n, k + r), F with a row a node, Z small, or V = F without Z.
+
+    The basis of a table is D^(−1/2) H times a small matrix (docs/maths.md, 5.1), and H has an entry for each
+    attribute of a row where V has k + r: V itself is then never formed.
+    """
+
+    F: Any  # (n, q) array or scipy sparse array
+    Z: np.ndarray | None = None  # (q, k + r)
+    group: Group = ALONE  # the processes that share the nodes
+
+    @classmethod
+    def of(cls, spectrum: Spectrum, incidence: Any = None, *, nodes: np.ndarray | None = None) -> Basis:
+        """V of this process's nodes, or of some of them, factored where there is an incidence matrix and
+        that pays for all processes."""
+        group = spectrum.group
+        if incidence is not None:
+            H = incidence if nodes is None else incidence[nodes]
+            entries, rows = group.sum(np.array([H.nnz, H.shape[0]])).tolist()
+            width = spectrum.components + spectrum.rank
+            # with more hyperedges than rows, Z is no longer small; and every rank multiplies with it
+            if SPARSE_COST * entries + group.size * H.shape[1] * width <= rows * width:
+                extension = spectrum.extension
+                assert isinstance(extension, IncidenceExtension)
+                return cls(extension.factor(H), extension.coefficients, group)
+        return cls(spectrum.basis if nodes is None else spectrum.basis[nodes], group=group)
+
+    @property
+    def width(self) -> int:
+        """k + r"""
+        return int((self.F if self.Z is None else self.Z).shape[1])
+
+    def __len__(self) -> int:
+        return int(self.F.shape[0])
+
+    def __getitem__(self, rows: Any) -> Basis:
+        return Basis(self.F[rows], self.Z, self.group)
+
+    def of_all(self) -> Basis:
+        """The rows of all processes, of which each has a few."""
+        return Basis(rows_of_all(self.F, self.group), self.Z)
+
+    def __matmul__(self, M: np.ndarray) -> np.ndarray:
+        """V M"""
+        product: np.ndarray = self.F @ (M if self.Z is None else self.Z @ M)
+        return product
+
+    def adjoint(self, X: Any) -> np.ndarray:
+        """VᵀX, X dense or sparse."""
+        gathered = self.F.T @ X
+        if sp.issparse(gathered):
+            gathered = gathered.toarray()
+        product: np.ndarray = gathered if self.Z is None else self.Z.T @ gathered
+        return product
 
 
 @dataclass(frozen=True)
@@ -167,3 +226,24 @@ def _own_ratio(X: Any, F: Any) -> float | None:
     same = np.array_equal(X.indptr, F.indptr) and np.array_equal(X.indices, F.indices)
     ratios = X.data / F.data if same else np.zeros(1)
     return float(ratios[0]) if same and np.allclose(ratios, ratios[0], rtol=1e-14, atol=0) else None
+
+
+BITS = 62  # of a whole number, with room for a sign
+FINEST = 20  # bits of one axis
+
+
+def along_curve(places: np.ndarray) -> np.ndarray:
+    """The rows of places (n, d) in the order in which Morton's curve comes through them.
+
+    The bits of the coordinates, in steps of one common width, interleaved, are a row's place on the curve.
+    """
+    axes = places[:, :BITS]
+    bits = min(FINEST, BITS // axes.shape[1])
+    low = axes.min(axis=0)
+    width = (axes.max(axis=0) - low).max()
+    code = np.zeros(len(axes), dtype=np.int64)
+    for axis, x in enumerate((axes - low).T):
+        cells = (x / width * (2**bits - 1) if width else x).astype(np.int64)
+        for bit in range(bits):
+            code |= (cells >> bit & 1) << (bit * axes.shape[1] + axis)
+    return np.argsort(code, kind="stable")

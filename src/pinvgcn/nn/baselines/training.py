@@ -12,7 +12,8 @@ from torch import nn
 
 from pinvgcn.checks import UNLABELLED, check_count, check_positive
 from pinvgcn.errors import TrainingError
-from pinvgcn.nn.baselines.network import Inputs, Network
+from pinvgcn.nn.baselines.inputs import Inputs
+from pinvgcn.nn.baselines.networks import Network
 from pinvgcn.nn.training import Labels
 
 LEARNING_RATE = 0.01
