@@ -16,6 +16,8 @@ TREES = {
     for file in sorted(SOURCE.rglob("*.py"))
 }
 
+NODES = {file: list(ast.walk(tree)) for file, tree in TREES.items()}
+
 # other packages, where there is no public way
 FOREIGN = {
     "os._exit",
@@ -29,8 +31,8 @@ NAMED_TUPLE = ("_asdict", "_fields", "_make", "_replace")
 
 def test_no_class_name_is_defined_twice() -> None:
     places = defaultdict(list)
-    for file, tree in TREES.items():
-        for node in ast.walk(tree):
+    for file, nodes in NODES.items():
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(file)
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
@@ -39,8 +41,8 @@ def test_no_class_name_is_defined_twice() -> None:
 def test_no_function_takes_any_model() -> None:
     found = {
         function.name
-        for tree in TREES.values()
-        for function in ast.walk(tree)
+        for nodes in NODES.values()
+        for function in nodes
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
         if argument.arg in ("model", "estimator") and _is_any(argument.annotation)
@@ -71,14 +73,14 @@ def test_a_group_travels_inside_the_objects_that_own_rows() -> None:
     owners = group_owners()
     assert {"Basis", "Graph", "Problem", "Spectrum", "Tiles"} <= owners
     found = set()
-    for tree in TREES.values():
-        for function in ast.walk(tree):
+    for nodes in NODES.values():
+        for function in nodes:
             if isinstance(function, ast.FunctionDef):
                 arguments = (*function.args.args, *function.args.kwonlyargs)
                 kinds = " ".join(ast.unparse(a.annotation) for a in arguments if a.annotation is not None)
                 if "group" in [a.arg for a in arguments] and owners & set(re.findall(r"\w+", kinds)):
                     found.add(function.name)
-        for owner in ast.walk(tree):
+        for owner in nodes:
             if isinstance(owner, ast.ClassDef) and owner.name in owners:
                 for method in owner.body:
                     if isinstance(method, ast.FunctionDef) and method.args.args[:1]:
@@ -90,7 +92,7 @@ def test_a_group_travels_inside_the_objects_that_own_rows() -> None:
 
 def group_owners() -> set[str]:
     """Classes with an attribute ``group``, and those that inherit it."""
-    classes = [node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for nodes in NODES.values() for node in nodes if isinstance(node, ast.ClassDef)]
     owners = {
         owner.name
         for owner in classes
