@@ -36,6 +36,9 @@ def test_folded_layers_equal_the_network(case, choice, hidden, chunk, monkeypatc
     expected = net(torch.from_numpy(X)).detach().numpy()
     scale = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(apply_layers(layers, X, V), expected, rtol=0, atol=1e-10 * scale)
+    known = fold(net, X, V, sums=V.total(X))
+    for layer, same in zip(layers, known, strict=True):
+        np.testing.assert_allclose(same.spectral, layer.spectral, rtol=1e-12, atol=1e-10 * scale)
 
 
 @pytest.mark.usefixtures("double")

@@ -279,7 +279,8 @@ def _train(
     def whole(number: int, mine: TrainedNetwork) -> TrainedMember:
         """Folded by sums over the nodes of all process ranks, and with trees."""
         with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
-            layers = fold(mine.network, prepared.inputs, prepared.basis, prepared.counts)
+            inputs, basis, counts = prepared.inputs, prepared.basis, prepared.counts
+            layers = fold(mine.network, inputs, basis, counts, sums=prepared.sums)
         folded = replace(mine, layers=layers)
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)

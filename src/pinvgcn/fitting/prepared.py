@@ -41,6 +41,7 @@ class Prepared:
     inputs: Any  # (m, N₀) array or scipy sparse array, of the distinct nodes in the subsample
     extra: np.ndarray | None  # (n, …) numbers of a table, and what was handed in beside the nodes' features
     basis: Basis  # (m, k + r)
+    sums: np.ndarray  # VᵀX of all processes, each node counted as often as it comes: (k + r, N₀)
     problem: Problem
     neighbour_graph: NeighbourGraph | None  # of the rows of a table
     seconds: dict[str, float]
@@ -78,10 +79,12 @@ class Prepared:
             else:
                 assert isinstance(nodes, TableNodes)
                 basis = UnscaledRows(nodes, scale, spectrum, graph.incidence[first], None).basis
+        sums = basis.total(inputs, counts)
         problem = Problem.of(
             basis,
             inputs,
             FilterBasis.of(spectrum, settings.network.filters),
+            sums=sums,
             like=torch.empty(0, device=settings.network.device),
             weights=counts,
             ids=ids.view(np.int64),
@@ -100,7 +103,7 @@ class Prepared:
             "training": time.perf_counter() - spectrum_done,
         }
         return cls(
-            nodes, spectrum, scale, distinct, keys, some, inputs, extra, basis, problem, joins, stages
+            nodes, spectrum, scale, distinct, keys, some, inputs, extra, basis, sums, problem, joins, stages
         )  # fmt: skip
 
     def seen(self, *, values: bool) -> Seen | UnscaledRows:
@@ -158,6 +161,7 @@ class Prepared:
             self.problem.filters,
             like=torch.empty(0, device=self.problem.ids.device),
             weights=np.append(self.counts, np.zeros(len(others))),
+            sums=self.sums,
             ids=np.append(self.problem.ids.cpu().numpy(), self.keys[others].view(np.int64)),
             places=_leading(basis, self.spectrum),
         )

@@ -29,21 +29,31 @@ class NodeLayer(NamedTuple):
     bias: np.ndarray  # b: (N₁,)
 
 
-def fold(network: PinvGCN, X: Any, V: Basis, weights: np.ndarray | None = None) -> tuple[NodeLayer, ...]:
+def fold(
+    network: PinvGCN,
+    X: Any,
+    V: Basis,
+    weights: np.ndarray | None = None,
+    *,
+    sums: np.ndarray | None = None,
+) -> tuple[NodeLayer, ...]:
     """Sum each layer over the training nodes of all processes; features X (n, N₀), basis V (n, k + r) here.
 
-    X may be sparse. A node with weight ω counts ω times. In double precision: nodes of training and nodes
+    X may be sparse. A node with weight ω counts ω times. ``sums`` is Vᵀ diag(ω) X of all processes, if it is
+    known: it is that of any network. In double precision: nodes of training and nodes
     never seen then go through the same arithmetic.
     """
     basis = network.filter_basis
     layers: list[NodeLayer] = []
     for conv in network.layers:
         W = conv.weights.detach().cpu().double().numpy()
-        C = np.zeros((V.width, W.shape[1]))
-        for rows in ranges(len(V), CHUNK):
-            hidden = np.maximum(apply_layers(layers, X[rows], V[rows]), 0) if layers else X[rows]
-            C += V[rows].adjoint(hidden if weights is None else sp.diags_array(weights[rows]) @ hidden)
-        C = V.group.sum(C)
+        C = sums
+        if C is None or layers:
+            C = np.zeros((V.width, W.shape[1]))
+            for rows in ranges(len(V), CHUNK):
+                hidden = np.maximum(apply_layers(layers, X[rows], V[rows]), 0) if layers else X[rows]
+                C += V[rows].adjoint(hidden if weights is None else sp.diags_array(weights[rows]) @ hidden)
+            C = V.group.sum(C)
         spectral = np.einsum("kp,pi,kij->pj", basis.gains, C, W, optimize=True)
         direct = np.einsum("k,kij->ij", basis.high, W)
         layers.append(NodeLayer(spectral, direct, conv.bias.detach().cpu().double().numpy()))

@@ -17,7 +17,7 @@ from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.errors import ParameterError
 from pinvgcn.nn.conv import PinvConv, scaled
 from pinvgcn.nn.filters import FilterBasis
-from pinvgcn.nn.rows import DenseRows, Rows, SparseRows
+from pinvgcn.nn.rows import Rows, rows_of
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 SPARSE_COST = 3  # what an entry of a sparse product costs, in entries of a dense one
@@ -79,6 +79,10 @@ class Basis:
         product: np.ndarray = gathered if self.Z is None else self.Z.T @ gathered
         return product
 
+    def total(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Vᵀ diag(weights) X over the rows of all processes."""
+        return self.group.sum(self.adjoint(X if weights is None else sp.diags_array(weights) @ X))
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -115,34 +119,32 @@ class Problem:
         weights: np.ndarray | None = None,
         ids: np.ndarray | None = None,
         places: np.ndarray | None = None,
+        sums: np.ndarray | None = None,
     ) -> Problem:
         """Prepare features X (n, N₀), dense or sparse, for training with tensors ``like`` this one.
 
-        The nodes, and the processes that share them, are those of the basis.
+        The nodes, and the processes that share them, are those of the basis. ``sums`` is Vᵀ diag(ω) X over
+        the nodes of all processes, where it is known.
 
         Sums and products are formed in double precision: the high-pass part subtracts numbers that may be
         large and nearly equal.
         """
 
-        def rows(matrix: Any) -> Rows:
-            if sp.issparse(matrix):
-                return SparseRows(matrix, like)
-            return DenseRows(torch.from_numpy(np.asarray(matrix)).to(like))
-
-        F = rows(basis.F)
+        F = rows_of(basis.F, like)
         omega = None if weights is None else torch.from_numpy(weights).to(like)
         numbers = torch.from_numpy(np.arange(len(basis)) if ids is None else ids).to(like.device)
-        counted = X if weights is None else sp.diags_array(weights) @ X
-        gains, C = torch.from_numpy(filter_basis.gains), basis.group.sum(basis.adjoint(counted))
+        C = basis.total(X, weights) if sums is None else sums
+        gains = torch.from_numpy(filter_basis.gains)
         first: tuple[Rows, ...]
         ratio = None
         in_products = not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]
         if in_products:
             parts = zip(filter_basis.gains, filter_basis.high, strict=True)
-            first = (rows(np.hstack([basis @ (gain[:, None] * C) + high * X for gain, high in parts])),)
+            products = [basis @ (gain[:, None] * C) + high * X for gain, high in parts]
+            first = (rows_of(np.hstack(products), like),)
         else:
             ratio = _ratio(X, basis)
-            first = (F, rows(X)) if ratio is None else (F,)
+            first = (F, rows_of(X, like)) if ratio is None else (F,)
         return cls(
             F,
             F if omega is None else F.scaled(omega),

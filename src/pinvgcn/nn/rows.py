@@ -19,6 +19,7 @@ from pinvgcn.distributed.rows import rows_of_all
 CHUNK = 16_384  # nodes at a time: what a product reads and writes stays in the cache
 PIECES = 2  # at least, so that threads have something to share,
 SMALLEST = 4_096  # unless they became so small that starting the work is most of it
+MANY, FULL, LARGEST = 32_768, 1 / 8, 2**25  # rows, share of entries and size of what becomes dense
 
 
 def chunks(n: int) -> list[slice]:
@@ -143,3 +144,18 @@ class SparseRows(Rows):
 
     def dense(self, nodes: Tensor) -> Tensor:
         return torch.from_numpy(self.matrix[nodes.cpu().numpy()].toarray()).to(self._like)
+
+
+def rows_of(matrix: Any, like: Tensor) -> Rows:
+    """By what the matrix is: dense or sparse.
+
+    Of many rows an epoch visits some: to take these from a sparse matrix that is fairly full costs more than
+    all products with them. It becomes dense.
+    """
+    if not sp.issparse(matrix):
+        return DenseRows(torch.from_numpy(np.asarray(matrix)).to(like))
+    n, q = matrix.shape
+    if n <= MANY or matrix.nnz < FULL * n * q or n * q > LARGEST:
+        return SparseRows(matrix, like)
+    narrow = matrix.astype(np.float32) if like.dtype == torch.float32 else matrix
+    return DenseRows(torch.from_numpy(narrow.toarray()).to(like))
