@@ -28,8 +28,7 @@ from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import scans_of
 from pinvgcn.fitting.settings import FitSettings, group_of, seed_of
-from pinvgcn.io.shared_tensors import save_together
-from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.io.tensors import load_tensors, save_tensors, save_together
 from pinvgcn.nn import PinvGCN
 
 # settings on which more depends than the training of one network

@@ -8,7 +8,7 @@ import torch
 from ranks import SIZES, shares
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import ParameterError
 
 ROWS = np.random.default_rng(0).normal(size=(11, 3))

@@ -22,7 +22,7 @@ from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_counts import ColumnCounts
 from pinvgcn.io import open_table
-from pinvgcn.io.table_parts import ENDINGS, TableParts
+from pinvgcn.io.tables import ENDINGS, TableParts
 from pinvgcn.jobs import input_files
 from pinvgcn.tables import TableFiles, TableModel, plan_table
 

@@ -14,8 +14,7 @@ from test_fit import cloud, table
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ModelFileError
-from pinvgcn.io.shared_tensors import save_together
-from pinvgcn.io.tensors import load_tensors, save_tensors
+from pinvgcn.io.tensors import load_tensors, save_tensors, save_together
 
 CASES = {
     "cloud": (

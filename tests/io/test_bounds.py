@@ -10,7 +10,7 @@ from scan_files import SCANS, write_scans
 
 from pinvgcn.errors import ParameterError
 from pinvgcn.io import Bounds, open_scan
-from pinvgcn.io.las.part import IndexedReader
+from pinvgcn.io.bounds import octree
 
 RNG = np.random.default_rng(0)
 POINTS = np.round(RNG.uniform(size=(6_000, 3)) * [200, 100, 10] + [1_000, 2_000, 30], 3)
@@ -71,12 +71,11 @@ def test_copc_is_what_its_own_reader_says(copc):
 
 def test_copc_reads_few_nodes(copc):
     path, nodes = copc
-    with IndexedReader(path, Bounds.parse("1020,2010,1030,2020")) as few:
-        assert len(few.nodes) < nodes / 3
-        packed = sum(node.byte_size for node in few.nodes)
-    assert packed < path.stat().st_size / 3
-    with IndexedReader(path, Bounds.parse("0,0,9000,9000")) as everything:
-        assert len(everything.nodes) == nodes
+    with octree(path, Bounds.parse("1020,2010,1030,2020")) as (_, few, _):
+        assert len(few) < nodes / 3
+        assert sum(node.byte_size for node in few) < path.stat().st_size / 3
+    with octree(path, Bounds.parse("0,0,9000,9000")) as (_, every, _):
+        assert len(every) == nodes
 
 
 def test_pieces_are_the_whole(copc):

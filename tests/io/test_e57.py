@@ -113,11 +113,12 @@ def test_spherical_coordinates_and_invalid_points(path):
     np.testing.assert_array_equal(whole.fields["intensity"][1:], np.arange(500.0)[state == 0][1:])
 
 
-@pytest.mark.parametrize("ending", ["laz", "las"])
-def test_a_copy_in_las(path, tmp_path, ending):
+@pytest.mark.parametrize(("ending", "whole"), [("laz", False), ("las", True)])
+def test_a_copy_in_las(path, tmp_path, ending, whole):
     colours = RNG.integers(0, 255, (500, 3)).astype(np.uint8)
     names = dict(zip(("colorRed", "colorGreen", "colorBlue"), colours.T, strict=True))
-    write_e57(path, [{"columns": cartesian(POINTS, intensity=np.linspace(-3, 5, 500), **names)}])
+    intensity = np.arange(500, dtype=np.uint16) if whole else np.linspace(-3, 5, 500)
+    write_e57(path, [{"columns": cartesian(POINTS, intensity=intensity, **names)}])
     source, out = open_scan(path), tmp_path / f"out.{ending}"
     classes = (np.arange(500) % 7).astype(np.uint8)
     with source.writer(out, {"classification": np.uint8, "confidence": np.float32}) as writer:

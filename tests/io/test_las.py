@@ -12,8 +12,8 @@ import pytest
 from las_files import write_las
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io import open_scan
-from pinvgcn.io.las.layout import read_layout
+from pinvgcn.io import Bounds, open_scan
+from pinvgcn.io.las_layout import read_layout
 from pinvgcn.io.scan import ScanSource
 
 VERSIONS = {"1.2": range(4), "1.3": range(6), "1.4": range(11)}
@@ -230,24 +230,49 @@ def test_classes_up_to_255_fit_new_point_formats(tmp_path):
         open_scan(path).check_values("classification", [3, 256])
 
 
-def test_bytes_that_nobody_described_stay(tmp_path):
-    """Some programs lengthen points without saying what for."""
-    path, out = tmp_path / "scan.las", tmp_path / "copy.las"
-    write_las(path, 1, extra=(laspy.ExtraBytesParams("known", "u1"), laspy.ExtraBytesParams("lost", "u4")))
-    content = path.read_bytes()
-    layout = read_layout(path)
-    at = len(layout.header)
-    # the record of extra bytes described two dimensions: cut the second, and leave a gap in its place
-    shorter = content[: at + 20] + (192).to_bytes(2, "little") + content[at + 22 : at + 54 + 192]
-    path.write_bytes(shorter + b"\0" * 192 + content[layout.points :])
-    source = open_scan(path)
-    assert "known" in source.fields
-    assert source.undescribed == 4
-    before = laspy.read(path)
-    after = rewrite(source, out, {"confidence": np.linspace(0, 1, 500)})
-    assert list(after.point_format.extra_dimension_names) == ["known", "undescribed", "confidence"]
-    np.testing.assert_array_equal(np.array(after["undescribed"]), np.array(before["ExtraBytes"]))
-    np.testing.assert_array_equal(after["confidence"], np.linspace(0, 1, 500))
+@pytest.mark.parametrize("ending", ["las", "laz"])
+@pytest.mark.parametrize("described", ["nothing", "the first", "each by a record of its own"])
+@pytest.mark.parametrize("extra", [("u1",), ("u1", "u4"), ("u1", "3i2", "f4")])
+def test_bytes_that_nobody_described_stay(tmp_path, ending, described, extra):
+    """Some programs lengthen points without saying what for, or write a record for each dimension."""
+    path, out = tmp_path / f"scan.{ending}", tmp_path / f"copy.{ending}"
+    names = [f"e{number}" for number in range(len(extra))]
+    before = write_las(path, 1, extra=tuple(map(laspy.ExtraBytesParams, names, extra)))
+    _describe(path, {"nothing": [], "the first": [1]}.get(described, [1] * len(extra)))
+    expected = extra_bytes(before)
+    everything = Bounds((-1e12,) * 3, (1e12,) * 3)
+    for source in (open_scan(path), open_scan(path, bounds=everything)):
+        after = rewrite(source, out, {"confidence": np.linspace(0, 1, 500)})
+        np.testing.assert_array_equal(extra_bytes(after)[:, :-8], expected)
+        np.testing.assert_array_equal(after["confidence"], np.linspace(0, 1, 500))
+        np.testing.assert_array_equal(after.xyz, before.xyz)
+    found = list(after.point_format.extra_dimension_names)
+    kept = {"nothing": [], "the first": names[:1]}.get(described, names)
+    assert found[: len(kept)] == kept
+    assert all(name.startswith("undescribed") for name in found[len(kept) : -1])
+
+
+def extra_bytes(las: laspy.LasData) -> np.ndarray:
+    return las.points.array.view(np.uint8).reshape(500, -1)[:, las.point_format.num_standard_bytes :]
+
+
+def _describe(path: Path, records: list[int]) -> None:
+    """Records of so many descriptions each in the place of the one that describes all extra bytes."""
+    content, layout = path.read_bytes(), read_layout(path)
+    (old,) = [record for record in layout.vlrs if record.key == ("LASF_Spec", 4)]
+    data, rest = old.data, [r.head + r.data for r in layout.vlrs if r is not old]
+    for count in records:
+        size, data = 192 * count, data[192 * count :]
+        start = len(old.data) - len(data) - size
+        rest.append(old.head[:20] + size.to_bytes(2, "little") + old.head[22:] + old.data[start:][:size])
+    head = bytearray(layout.header)
+    points = len(head) + sum(map(len, rest))
+    head[96:104] = points.to_bytes(4, "little") + len(rest).to_bytes(4, "little")
+    behind = bytearray(content[layout.points :])
+    if layout.compressed:  # where the table of chunks is
+        table = int.from_bytes(behind[:8], "little") + points - layout.points
+        behind[:8] = table.to_bytes(8, "little")
+    path.write_bytes(bytes(head) + b"".join(rest) + bytes(behind))
 
 
 def wkt(code: int) -> bytes:

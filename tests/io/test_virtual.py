@@ -9,8 +9,8 @@ import pytest
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io import open_scan
-from pinvgcn.io.virtual import listed
-from pinvgcn.jobs.input_files import input_files, stands_for_several
+from pinvgcn.io.formats import listed
+from pinvgcn.jobs.files import input_files, stands_for_several
 
 
 def item(href: object, **assets: object) -> dict:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pinvgcn.errors import ParameterError
-from pinvgcn.jobs.outputs import prepare_folder
+from pinvgcn.jobs.files import prepare_folder
 
 
 def test_a_missing_folder_is_created_with_its_parents(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def compare(
     from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
-    from pinvgcn.jobs.outputs import check_absent, prepare_folder
+    from pinvgcn.jobs.files import check_absent, prepare_folder
 
     with loading():
         from pinvgcn.experiments.compare import job

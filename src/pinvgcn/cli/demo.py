@@ -30,7 +30,7 @@ def demo(
     from pinvgcn.cli.console import err, loading
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
-    from pinvgcn.jobs.outputs import prepare_folder
+    from pinvgcn.jobs.files import prepare_folder
 
     folder = prepare_folder(out)
     with loading():

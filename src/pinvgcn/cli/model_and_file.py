@@ -16,7 +16,7 @@ ORDER = {"predict": "MODEL INPUT", "explain": "MODEL TABLE"}  # of the arguments
 
 def first_of(paths: Sequence[Path]) -> Path:
     """One of the files that arguments stand for, by which the others are judged."""
-    from pinvgcn.io.table_parts import ENDINGS
+    from pinvgcn.io.tables import ENDINGS
     from pinvgcn.jobs import input_files
 
     return input_files(paths, endings=ENDINGS)[0]

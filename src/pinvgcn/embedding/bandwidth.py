@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.spatial.distance import pdist
 
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import in_subsample
 
 FEWEST, MOST = 1_024, 4_096  # points that are looked at
 EACH = 16  # of them for an eigenvector

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import hashed
+from pinvgcn.distributed.rows import hashed
 from pinvgcn.features.lattice import find, grouped, share, tabulated
 
 ENOUGH = 8  # points in the blend of the median point

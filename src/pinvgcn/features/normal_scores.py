@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import DataError
 
 CHUNK = 4_096  # rows at a time: they stay in the cache

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import hashed
+from pinvgcn.distributed.rows import hashed
 from pinvgcn.errors import ScanFileError
 from pinvgcn.features.cut import SAMPLE, Cut
 from pinvgcn.features.tiles import READ, SIZE, Piece, Tiles, share_out

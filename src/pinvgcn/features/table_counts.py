@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import MOST, in_subsample
+from pinvgcn.distributed.rows import MOST, in_subsample
 from pinvgcn.features.table_cells import as_text, cells_of
 
 USELESS = b""  # the one value of a column of lists, bytes or the like

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import cores
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, tabulated
 
 REACHED = 0.9  # the quantile of held-out distances up to which a place is trusted

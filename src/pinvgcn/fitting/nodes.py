@@ -17,8 +17,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.distributed.rows import as_shared_matrix
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError
 from pinvgcn.experts import TableColumns
 from pinvgcn.features.cell_size import cell_of

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from pinvgcn.checks import check_rows
 from pinvgcn.distributed.group import Group, together
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import DataError
 from pinvgcn.experts import Forest
 from pinvgcn.fitting.conformal import PredictionSets

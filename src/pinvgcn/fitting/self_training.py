@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pinvgcn.distributed.subsample import hashed
+from pinvgcn.distributed.rows import hashed
 from pinvgcn.experts import Forest
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import WIDE_TREES

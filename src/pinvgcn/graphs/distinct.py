@@ -12,8 +12,7 @@ from pandas.util import hash_array
 
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.distributed.rows import rows_of_all
-from pinvgcn.distributed.subsample import MOST
+from pinvgcn.distributed.rows import MOST, rows_of_all
 
 BLOCK = 2**16  # rows that are compared at a time
 

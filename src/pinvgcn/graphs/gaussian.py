@@ -15,8 +15,7 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.distributed.rows import as_shared_matrix
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
 from pinvgcn.graphs.base import (
     Graph,

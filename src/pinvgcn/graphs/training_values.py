@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import Group
-from pinvgcn.distributed.subsample import MOST, in_subsample
+from pinvgcn.distributed.rows import MOST, in_subsample
 from pinvgcn.graphs.cells import Scalar, distinct, key_of, types_of
 from pinvgcn.graphs.rules import Bins, Flag, Rule, Values
 

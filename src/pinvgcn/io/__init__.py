@@ -6,12 +6,15 @@
     open_table(path)     a CSV, TSV or Parquet table: its columns, its rows in chunks, a writer of copies
     asprs.class_name(c)  what a class number of a LAS file means
 
-``scan.py`` and ``scan_writer.py`` say what every format of scans offers; ``formats.py`` tells the formats
-apart. A format is a file, or a folder: ``las/``, ``e57.py``, ``ply.py``, ``pcd.py``, ``text_scan.py``. To add
-one, write a ``ScanSource`` and a line in ``formats.py``. ``bounds.py`` is the part of a scan inside a box.
-``tables.py`` is the same for tables; ``delimited.py`` and ``parquet.py`` are their formats. ``text/`` reads
-text for both. ``atomic.py`` writes files whole or not at all; ``tensors.py`` has arrays and JSON in one
-safetensors file.
+**Another format of scans** is a file with a ``ScanSource``, of which ``scan.py`` says what it must offer, and
+a line in ``formats.py``, which tells formats apart by their first bytes. Copies in it need a ``ScanWriter``
+(``scan_writer.py``); else they become PLY, PCD, text or LAS (``conversion.py``). The formats are ``las.py``
+with ``las_layout.py`` and ``las_writer.py``, ``e57.py``, ``ply.py`` and ``pcd.py`` on ``point_rows.py``, and
+``text_scan.py`` on ``text_columns.py``. ``bounds.py`` is the part of a scan inside a box.
+
+Tables are ``tables.py``, with the formats ``delimited.py`` and ``parquet.py``. ``text_file.py`` (encodings,
+gzip) and ``text_lines.py`` (lines, cells) read text for both. ``atomic.py`` writes files whole or not at all;
+``tensors.py`` has arrays and JSON in one safetensors file.
 """
 
 from pinvgcn.io.bounds import Bounds

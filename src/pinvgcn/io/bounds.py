@@ -1,18 +1,29 @@
-"""A box of coordinates, and the part of a scan that lies inside it."""
+"""A box of coordinates, and the part of a scan that lies inside it.
+
+Of a cloud-optimised LAZ file (COPC) only the nodes of its octree that touch the box are unpacked; of others
+all points are read. A copy has the points inside alone; in LAS and LAZ each of them as it is.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pinvgcn.errors import ParameterError
+from pinvgcn.errors import ParameterError, ScanFileError
+from pinvgcn.io.atomic import reading
+from pinvgcn.io.las import LasSource
 from pinvgcn.io.scan import ScanChunk, ScanSource, in_pieces
-from pinvgcn.io.scan_writer import ScanWriter
+
+INDEX = ("copc", 1)  # the record that a cloud-optimised file begins with
+PIECE = 1 << 18  # points that are read at a time
+LARGEST_NODE = 1 << 26  # points that a node may promise
 
 
 @dataclass(frozen=True)
@@ -60,30 +71,116 @@ class BoundedSource(ScanSource):
         super().__init__(whole.path)
         self.whole, self.bounds = whole, bounds
         self.format, self.metres, self.system = whole.format, whole.metres, whole.system
-        self.rounded = whole.rounded
+        self.rounded, self.fields = whole.rounded, whole.fields
         if count is None:
             count = sum(int(bounds.inside(piece.points).sum()) for piece in whole.chunks(fields=()))
-        self._count = count
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def fields(self) -> dict[str, np.dtype]:
-        return self.whole.fields
+        self.count = count
 
     def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
-        return in_pieces(self._inside(size, names), size)
-
-    def _inside(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
-        for piece in self.whole.chunks(size, fields=names):
-            kept = self.bounds.inside(piece.points)
-            fields = {name: values[kept] for name, values in piece.fields.items()}
-            yield ScanChunk(0, piece.points[kept], fields)
-
-    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
-        return None
+        every = self.whole.chunks(size, fields=names)
+        return in_pieces((piece.at(self.bounds.inside(piece.points)) for piece in every), size)
 
     def check_values(self, name: str, values: npt.ArrayLike) -> None:
         self.whole.check_values(name, values)
+
+
+class LasPart(LasSource):
+    """The part of a LAS or LAZ file; ``count`` is how many points it has, where that is known from before."""
+
+    partial = True
+
+    def __init__(self, path: Path, bounds: Bounds, count: int | None = None) -> None:
+        super().__init__(path)
+        self.bounds = bounds
+        self.indexed = any(record.key == INDEX for record in self.layout.vlrs)
+        if count is None:
+            with reading(path), self.open() as reader:
+                count = sum(map(len, reader.records))
+        self.count = count
+
+    @contextmanager
+    def open(self) -> Iterator[Any]:
+        """A reader of the points inside; before the bounds are known, of all."""
+        if not hasattr(self, "bounds"):
+            with super().open() as whole:
+                yield whole
+        elif self.indexed:
+            with octree(self.path, self.bounds) as (header, nodes, unpacked):
+                yield PartReader(header, map(unpacked, in_groups(self.path, nodes)), self.bounds)
+        else:
+            with super().open() as whole:
+                yield PartReader(whole.header, every_record(whole), self.bounds)
+
+
+def every_record(reader: Any) -> Iterator[Any]:
+    """The points that laspy reads, in pieces."""
+    while len(record := reader.read_points(PIECE)):
+        yield record
+
+
+class PartReader:
+    """Of laspy's records of points those inside bounds, as laspy's reader gives all."""
+
+    def __init__(self, header: Any, records: Iterator[Any], bounds: Bounds) -> None:
+        self.header = header
+        self.records = (
+            record[bounds.inside(np.stack([record.x, record.y, record.z], axis=1))] for record in records
+        )
+        self._held: list[Any] = []
+
+    def read_points(self, count: int) -> Any:
+        """The next ``count`` points inside, or as many as are left."""
+        import laspy
+
+        while sum(map(len, self._held)) < count and (record := next(self.records, None)) is not None:
+            self._held.append(record)
+        whole = laspy.ScaleAwarePointRecord.zeros(0, header=self.header)
+        whole.array = np.concatenate([whole.array, *(record.array for record in self._held)])
+        self._held = [whole[count:]]
+        return whole[:count]
+
+
+@contextmanager
+def octree(path: Path, bounds: Bounds) -> Iterator[tuple[Any, list[Any], Any]]:
+    """The header of a COPC file, the nodes that touch the bounds in the order of the file, and a function
+    that unpacks some of them."""
+    import laspy
+    import lazrs
+    from laspy.copc import Bounds as Box
+    from laspy.copc import load_octree_for_query
+
+    copc = laspy.CopcReader.open(str(path))
+    header, form = copc.header, copc.header.point_format
+    # of the whole height where the bounds have none
+    box = Box(np.array(bounds.low), np.array(bounds.high))
+    found = load_octree_for_query(copc.source, copc.copc_info, copc.root_page, box)
+
+    def unpacked(nodes: Sequence[Any]) -> Any:
+        packed = bytearray()
+        for node in nodes:
+            copc.source.seek(node.offset)
+            packed += copc.source.read(node.byte_size)
+        raw = np.zeros(sum(node.point_count for node in nodes) * form.size, dtype=np.uint8)
+        table = [(node.point_count, node.byte_size) for node in nodes]
+        everything = laspy.DecompressionSelection.all().to_lazrs()
+        lazrs.decompress_points_with_chunk_table(packed, copc.laszip_vlr.record_data, raw, table, everything)
+        plain = laspy.PackedPointRecord.from_buffer(raw, form)
+        return laspy.ScaleAwarePointRecord(plain.array, plain.point_format, header.scales, header.offsets)
+
+    with copc.source:
+        yield header, sorted((n for n in found if n.point_count), key=lambda node: node.offset), unpacked
+
+
+def in_groups(path: Path, nodes: Sequence[Any]) -> Iterator[list[Any]]:
+    """Nodes that have about ``PIECE`` points together."""
+    size, some, points = path.stat().st_size, [], 0
+    for node in nodes:
+        some.append(node)
+        points += node.point_count
+        if points > LARGEST_NODE or node.offset + node.byte_size > size:
+            raise ScanFileError(f"{path} is truncated or damaged: a node of its octree does not fit.")
+        if points >= PIECE:
+            yield some
+            some, points = [], 0
+    if some:
+        yield some

@@ -22,8 +22,8 @@ from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
 from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.tables import ROWS, TableSource, check_names
-from pinvgcn.io.text.cells import MISSING, SEPARATORS, extended, quoted
-from pinvgcn.io.text.file import GZIP, TextFile, open_output
+from pinvgcn.io.text_file import GZIP, TextFile, open_output
+from pinvgcn.io.text_lines import MISSING, SEPARATORS, extended, quoted
 from pinvgcn.wording import counted
 
 SAMPLE = 1 << 16  # characters from which the separator is found

@@ -16,20 +16,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from pinvgcn.errors import DataError, MissingDependencyError, ScanFileError
-from pinvgcn.io.failures import reading
+from pinvgcn.io.atomic import reading
 from pinvgcn.io.scan import ScanChunk, ScanSource, in_pieces
-from pinvgcn.io.scan_writer import ScanWriter
 
 MAGIC = b"ASTM-E57"
 CARTESIAN = ("cartesianX", "cartesianY", "cartesianZ")
 SPHERICAL = ("sphericalRange", "sphericalAzimuth", "sphericalElevation")
 INVALID = {CARTESIAN: "cartesianInvalidState", SPHERICAL: "sphericalInvalidState"}
-DOUBT = {
-    "intensity": "isIntensityInvalid",
-    "gps_time": "isTimeStampInvalid",
-}  # 1 where the value means nothing
+DOUBT = {"intensity": "isIntensityInvalid", "gps_time": "isTimeStampInvalid"}  # 1: the value means nothing
 NAMES = {
     "intensity": "intensity",
     "colorRed": "red",
@@ -80,20 +77,12 @@ class E57Source(ScanSource):
             raise ScanFileError(f"{path} has no points.")
         named = re.search(r'"([^"]+)"', self.wkt)
         self.system = named[1] if named else None
-        self._types = _common(list(self._stations.values()))
+        self.fields = _common(list(self._stations.values()))
         if len(self._stations) > 1:
-            self._types[SCAN] = np.dtype(np.uint16)
-        self._counts = {number: self._valid(number) for number in self._stations}
+            self.fields[SCAN] = np.dtype(np.uint16)
+        self.count = sum(map(self._valid, self._stations))
         if self.count == 0:
             raise ScanFileError(f"{path} has no points that it marks as valid.")
-
-    @property
-    def count(self) -> int:
-        return sum(self._counts.values())
-
-    @property
-    def fields(self) -> dict[str, np.dtype]:
-        return dict(self._types)
 
     def _valid(self, number: int) -> int:
         """How many points of a scan are valid."""
@@ -139,20 +128,17 @@ class E57Source(ScanSource):
                     column = values[station.elements[name]][kept] + BEFORE.get(name, 0)
                     if name in doubts:
                         column = np.where(values[doubts[name]][kept] == 0, column, np.nan)
-                    fields[name] = column.astype(self._types[name])
+                    fields[name] = column.astype(self.fields[name])
                 if SCAN in names:
                     fields[SCAN] = np.full(len(points), number, np.uint16)
                 yield ScanChunk(0, points @ station.rotation.T + station.translation, fields)
 
-    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
-        return None
-
     def check_values(self, name: str, values: npt.ArrayLike) -> None:
         given = np.asarray(values)
-        if name == "classification" and len(given) and not ((given >= 0) & (given <= 255)).all():
-            wrong = given[(given < 0) | (given > 255)][0]
+        wrong = given[(given < 0) | (given > 255)] if name == "classification" else given[:0]
+        if len(wrong):
             raise DataError(
-                f"Classes must be from 0 to 255 in a LAS file. Got {wrong}; choose another --field."
+                f"Classes must be from 0 to 255 in a LAS file. Got {wrong[0]}; choose another --field."
             )
 
 
@@ -208,16 +194,9 @@ def _pose(scan: Any) -> tuple[np.ndarray, np.ndarray]:
     if scan.isDefined("pose/translation"):
         translation = np.array([scan["pose"]["translation"][axis].value() for axis in "xyz"])
     if scan.isDefined("pose/rotation"):
-        w, x, y, z = (scan["pose"]["rotation"][axis].value() for axis in "wxyz")
-        length = w * w + x * x + y * y + z * z
-        if length > 0:
-            rotation = np.eye(3) + 2 / length * np.array(
-                [
-                    [-y * y - z * z, x * y - z * w, x * z + y * w],
-                    [x * y + z * w, -x * x - z * z, y * z - x * w],
-                    [x * z - y * w, y * z + x * w, -x * x - y * y],
-                ]
-            )
+        quaternion = [scan["pose"]["rotation"][axis].value() for axis in "xyzw"]
+        if any(quaternion):
+            rotation = Rotation.from_quat(quaternion).as_matrix()
     return rotation, translation
 
 

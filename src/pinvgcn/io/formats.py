@@ -1,22 +1,29 @@
-"""Opening a scan, whatever its format: the first bytes decide, not the name."""
+"""Opening a scan, whatever its format: the first bytes decide, not the name; and lists of scans.
+
+A virtual point cloud (.vpc) is a list of scans, as PDAL wrench and QGIS write it: a GeoJSON FeatureCollection
+of STAC items. The scan of an item is its asset ``data``, else the first one that it has; its ``href`` is a
+path, relative to the list or absolute, or a file: URL.
+"""
 
 from __future__ import annotations
 
 import codecs
+import json
+import re
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.bounds import BoundedSource, Bounds
+from pinvgcn.io.atomic import reading
+from pinvgcn.io.bounds import BoundedSource, Bounds, LasPart
 from pinvgcn.io.e57 import MAGIC, E57Source
-from pinvgcn.io.failures import reading
 from pinvgcn.io.las import LasSource
-from pinvgcn.io.las.part import LasPart
 from pinvgcn.io.pcd import PcdSource, looks_like_pcd
 from pinvgcn.io.ply import PlySource
 from pinvgcn.io.scan import ScanSource
-from pinvgcn.io.text.file import GZIP, TextFile
+from pinvgcn.io.text_file import GZIP, TextFile
 from pinvgcn.io.text_scan import TextSource
-from pinvgcn.io.virtual import is_virtual
 
 _HEAD = 4096  # bytes that are looked at
 _FOREIGN = {
@@ -26,6 +33,7 @@ _FOREIGN = {
     b"\x89HDF": "an HDF5 file",
     b"%PDF": "a PDF document",
 }
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|/vsi")  # C: is a disk
 _KNOWN = "LAS, LAZ, E57, PLY, PCD and text (XYZ, CSV, TSV) are read"
 
 
@@ -78,3 +86,72 @@ def _open(path: Path, head: bytes) -> ScanSource:
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ScanFileError(f"{path} is of no known format: {_KNOWN}.")
     return TextSource(path)
+
+
+def is_virtual(path: Path) -> bool:
+    """Whether a name is that of a list of scans."""
+    return path.suffix.lower() == ".vpc"
+
+
+def listed(path: Path) -> list[Path]:
+    """The scans of a virtual point cloud in its order, all of which are there."""
+    found: dict[Path, Path] = {}
+    for number, feature in enumerate(_features(path), start=1):
+        scan = _scan(path, number, feature)
+        place = scan.resolve()
+        if place in found:
+            raise ScanFileError(f"{path} must list each scan once. Got {scan} twice.")
+        found[place] = scan
+    return list(found.values())
+
+
+def _features(path: Path) -> list[Any]:
+    if not path.is_file():
+        raise ScanFileError(f"There is no file {path}.")
+    try:
+        said = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ScanFileError(f"{path} could not be read ({error.strerror}).") from None
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ScanFileError(f"{path} must be a virtual point cloud, a JSON file ({reason}).") from None
+    features = said.get("features") if isinstance(said, dict) else None
+    if not isinstance(features, list) or said.get("type") != "FeatureCollection":
+        raise ScanFileError(
+            f"{path} must be a virtual point cloud: a GeoJSON FeatureCollection whose features have a scan "
+            "each. Got other JSON; write it with `pdal_wrench build_vpc`."
+        )
+    if not features:
+        raise ScanFileError(f"{path} must list scans. Got none.")
+    return features
+
+
+def _scan(path: Path, number: int, feature: Any) -> Path:
+    assets = feature.get("assets") if isinstance(feature, dict) else None
+    asset = assets.get("data", next(iter(assets.values()), None)) if isinstance(assets, dict) else None
+    href = asset.get("href") if isinstance(asset, dict) else None
+    if not isinstance(href, str) or not href or "\0" in href:
+        raise ScanFileError(
+            f"{path}, feature {number}: it must have a scan as its asset 'data', with a path as 'href'. "
+            "Got none."
+        )
+    url = urlsplit(href)
+    if url.scheme == "file" and url.netloc in ("", "localhost"):
+        scan = path.parent / unquote(url.path)
+    elif url.scheme == "file" or _REMOTE.match(href):
+        raise ScanFileError(
+            f"{path}, feature {number}: scans must be on this machine. Got {href}; download it, and list the "
+            "copy."
+        )
+    else:
+        scan = path.parent / href
+        decoded = path.parent / unquote(href)  # an href may be a URL, in which a space is %20
+        scan = decoded if not scan.exists() and decoded.exists() else scan
+    if is_virtual(scan):
+        raise ScanFileError(
+            f"{path}, feature {number}: it must be a scan. Got {href}, a virtual point cloud itself; list "
+            "its scans."
+        )
+    if not scan.is_file():
+        raise ScanFileError(f"{path}, feature {number}: there is no file {scan}.")
+    return scan

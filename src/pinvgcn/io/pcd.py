@@ -18,7 +18,7 @@ import lzf
 import numpy as np
 
 from pinvgcn.errors import DataError, ScanFileError
-from pinvgcn.io.failures import reading
+from pinvgcn.io.atomic import reading
 from pinvgcn.io.point_rows import LONGEST_HEADER, LONGEST_ROW, RowSource, RowWriter, Scalar, narrowed
 from pinvgcn.io.scan import ScanChunk
 from pinvgcn.io.scan_writer import ScanWriter
@@ -47,20 +47,6 @@ class PcdField:
         return [Scalar(f"{self.name}[{number}]", self.dtype) for number in range(self.count)]
 
 
-@dataclass(frozen=True)
-class PcdHeader:
-    """``lines`` as they are in the file, with their ends."""
-
-    lines: tuple[bytes, ...]
-    fields: tuple[PcdField, ...]
-    count: int
-    encoding: str
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.lines))
-
-
 def looks_like_pcd(head: bytes) -> bool:
     """Whether a file that starts so is PCD: its first line that is no comment begins with a known key."""
     lines = head.split(b"\n")
@@ -70,8 +56,8 @@ def looks_like_pcd(head: bytes) -> bool:
     return bool(words) and words[0] in (b"VERSION", b"FIELDS")
 
 
-def read_header(path: Path) -> PcdHeader:
-    """Read up to ``DATA``."""
+def read_header(path: Path) -> tuple[list[bytes], list[PcdField], int, str]:
+    """The lines up to ``DATA``, with their ends; the fields, the number of points, the encoding."""
     with path.open("rb") as file:
         start = file.read(LONGEST_HEADER)
     lines: list[bytes] = []
@@ -89,11 +75,11 @@ def read_header(path: Path) -> PcdHeader:
             )
         found[key] = words[1:]
         if key == "DATA" and line.endswith(b"\n"):
-            return _header(path, lines, found)
+            return lines, *_meaning(path, found)
     raise ScanFileError(f"{path} is truncated or damaged: its PCD header does not end.")
 
 
-def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> PcdHeader:
+def _meaning(path: Path, found: dict[str, list[str]]) -> tuple[list[PcdField], int, str]:
     missing = [key for key in ("FIELDS", "SIZE", "TYPE", "DATA") if not found.get(key)]
     if missing or not (found.get("POINTS") or (found.get("WIDTH") and found.get("HEIGHT"))):
         raise ScanFileError(
@@ -106,10 +92,10 @@ def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> PcdH
             f"{path} is damaged: FIELDS, SIZE, TYPE and COUNT must be equally long. Got {len(names)}, "
             f"{len(found['SIZE'])}, {len(found['TYPE'])} and {len(counts)} instead."
         )
-    fields = tuple(
+    fields = [
         PcdField(name, _type(path, kind, size), _number(path, "COUNT", count))
         for name, size, kind, count in zip(names, found["SIZE"], found["TYPE"], counts, strict=True)
-    )
+    ]
     if any(f.count == 0 for f in fields) or sum(f.dtype.itemsize * f.count for f in fields) > LONGEST_ROW:
         raise ScanFileError(
             f"{path} is damaged: COUNT must be 1 or a few. Got {' '.join(counts)[:60]} instead."
@@ -123,7 +109,7 @@ def _header(path: Path, lines: list[bytes], found: dict[str, list[str]]) -> PcdH
         raise ScanFileError(
             f"{path}: DATA must be one of {', '.join(ENCODINGS)}. Got {encoding[:60]!r} instead."
         )
-    return PcdHeader(tuple(lines), fields, count, encoding)
+    return fields, count, encoding
 
 
 def _type(path: Path, kind: str, size: str) -> np.dtype:
@@ -147,26 +133,19 @@ class PcdSource(RowSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            self.header: PcdHeader = read_header(path)
-            self.header_bytes = self.header.size
-            text = self.header.encoding == "ascii"
-            columns = [column for field in self.header.fields for column in field.columns]
-            offset = len(self.header.lines) if text else self.header_bytes
-            self._describe(columns, self.header.count, offset, ascii=text)
-            if self.header.encoding == "binary":
-                self.check_size(self.row.itemsize)
-            elif text:
-                self.check_size(2 * len(columns) - 1)
-
-    @property
-    def compressed(self) -> bool:
-        return self.header.encoding == "binary_compressed"
+            self.lines, self.groups, count, self.encoding = read_header(path)
+            self.header_bytes = sum(map(len, self.lines))
+            self.compressed, text = self.encoding == "binary_compressed", self.encoding == "ascii"
+            columns = [column for field in self.groups for column in field.columns]
+            self._describe(columns, count, len(self.lines) if text else self.header_bytes, ascii=text)
+            if not self.compressed:
+                self.check_size(2 * len(columns) - 1 if text else self.row.itemsize)
 
     def unpacked_rows(self) -> np.ndarray:
         """The rows (n, length) of a file that is packed by columns; only their order in memory is another."""
         whole = _unpacked(self.path, self.offset, self.count * self.row.itemsize)
         blocks, at = [], 0
-        for field in self.header.fields:
+        for field in self.groups:
             width = sum(column.dtype.itemsize for column in field.columns)
             blocks.append(whole[at : at + width * self.count].reshape(self.count, width))
             at += width * self.count
@@ -215,7 +194,6 @@ class PcdWriter(RowWriter):
 
     def __init__(self, source: PcdSource, out: Path, columns: dict[str, np.dtype]) -> None:
         super().__init__(source, out, columns)
-        self._rows: np.ndarray | None = None  # of a source that is packed by columns
         for number, column in self.replaced.items():
             if "[" in column.name and column is not source.columns[number]:
                 raise DataError(
@@ -228,35 +206,31 @@ class PcdWriter(RowWriter):
 
     def header(self) -> bytes:
         fields, number = [], 0
-        for field in self.source.header.fields:
+        for field in self.source.groups:
             new = self.replaced.get(number)
             fields.append(field if new is None or field.count > 1 else PcdField(field.name, new.dtype))
             number += len(field.columns)
         table = _table([*fields, *(PcdField(column.name, column.dtype) for column in self.appended)])
         if self.source.compressed:
             table["DATA"] = ["binary"]
-        return b"".join(_exchanged_values(line, table) for line in self.source.header.lines)
+        return b"".join(_exchanged_values(line, table) for line in self.source.lines)
 
-    def _begin(self, stream: IO[bytes]) -> None:
-        super()._begin(stream)
+    def _begin(self, to: IO[bytes]) -> None:
+        super()._begin(to)
         if self.source.compressed:
             with reading(self.source.path):
-                self._rows = self.source.unpacked_rows()
+                self._left = self.source.unpacked_rows()
+            self._opened.callback(delattr, self, "_left")
 
-    def _write_rows(self, new: dict[str, np.ndarray], count: int) -> None:
-        if self._rows is None:
-            super()._write_rows(new, count)
-            return
-        rows, self._rows = self._rows[:count], self._rows[count:]
-        self._to.write(self.joined(rows, new).data)
+    def _rows(self, count: int) -> np.ndarray:
+        if not self.source.compressed:
+            return super()._rows(count)
+        rows, self._left = self._left[:count], self._left[count:]
+        return rows
 
-    def _end(self) -> None:
-        if self._rows is None:
-            super()._end()
-
-    def _release(self) -> None:
-        self._rows = None
-        super()._release()
+    def _end(self, to: IO[bytes]) -> None:
+        if not self.source.compressed:
+            super()._end(to)
 
 
 def _table(fields: Sequence[PcdField]) -> dict[str, list[str]]:

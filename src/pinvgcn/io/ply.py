@@ -13,15 +13,12 @@ from typing import Literal
 import numpy as np
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.failures import reading
+from pinvgcn.io.atomic import reading
 from pinvgcn.io.point_rows import LONGEST_HEADER, RowSource, RowWriter, Scalar, narrowed
 from pinvgcn.io.scan_writer import ScanWriter
 
-ORDERS: dict[str, Literal["<", ">", "="]] = {
-    "ascii": "=",
-    "binary_little_endian": "<",
-    "binary_big_endian": ">",
-}
+Order = Literal["<", ">", "="]
+ORDERS: dict[str, Order] = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 TYPES = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2",
     "ushort": "u2", "uint16": "u2", "int": "i4", "int32": "i4", "uint": "u4", "uint32": "u4",
@@ -48,23 +45,15 @@ class PlyElement:
         return sum(item.dtype.itemsize for item in self.properties)
 
 
-@dataclass
-class PlyHeader:
-    """``lines`` as they are in the file, with their ends."""
-
-    lines: list[bytes]
-    order: Literal["<", ">", "="]  # "=" for text
-    elements: list[PlyElement]
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.lines))
-
-
-def read_header(path: Path) -> PlyHeader:
-    """Read up to ``end_header``."""
-    lines = _lines(path)
-    order: Literal["<", ">", "="] | None = None
+def read_header(path: Path) -> tuple[list[bytes], Order, list[PlyElement]]:
+    """The lines up to ``end_header``, with their ends; the order of bytes, "=" for text; the elements."""
+    with path.open("rb") as file:
+        every = file.read(LONGEST_HEADER).splitlines(keepends=True)
+    ends = (n for n, line in enumerate(every, start=1) if line.strip() == b"end_header" != line)
+    lines = every[: next(ends, 0)]
+    if not lines:
+        raise ScanFileError(f"{path} is truncated or damaged: its PLY header does not end.")
+    order: Order | None = None
     elements: list[PlyElement] = []
     for number, line in enumerate(lines):
         match line.decode("latin-1").split():
@@ -89,18 +78,7 @@ def read_header(path: Path) -> PlyHeader:
                 )
     if order is None:
         raise ScanFileError(f"{path} is damaged: its header must have a line 'format'. Got none.")
-    return PlyHeader(lines, order, elements)
-
-
-def _lines(path: Path) -> list[bytes]:
-    with path.open("rb") as file:
-        start = file.read(LONGEST_HEADER)
-    lines: list[bytes] = []
-    for line in start.splitlines(keepends=True):
-        lines.append(line)
-        if line.strip() == b"end_header" and line.endswith((b"\n", b"\r")):
-            return lines
-    raise ScanFileError(f"{path} is truncated or damaged: its PLY header does not end.")
+    return lines, order, elements
 
 
 class PlySource(RowSource):
@@ -111,24 +89,20 @@ class PlySource(RowSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            self.header: PlyHeader = read_header(path)
-            self.vertex = self._find_vertex()
-            self.header_bytes = self.header.size
-            text = self.header.order == "="
+            self.lines, self.order, self.elements = read_header(path)
+            found = [element for element in self.elements if element.name == "vertex"]
+            if len(found) != 1:
+                names = ", ".join(element.name for element in self.elements) or "none"
+                raise ScanFileError(f"{path} must have one element 'vertex'. Got {names} instead.")
+            self.vertex = found[0]
+            self.header_bytes = sum(map(len, self.lines))
+            text = self.order == "="
             self._describe(self.vertex.properties, self.vertex.count, self._offset(text), ascii=text)
             self.check_size(2 * len(self.columns) - 1 if text else self.vertex.width)
 
-    def _find_vertex(self) -> PlyElement:
-        found = [element for element in self.header.elements if element.name == "vertex"]
-        if len(found) != 1:
-            names = ", ".join(element.name for element in self.header.elements) or "none"
-            raise ScanFileError(f"{self.path} must have one element 'vertex'. Got {names} instead.")
-        return found[0]
-
     def _offset(self, text: bool) -> int:
         """Where the vertices start: the byte, or in text the line."""
-        elements = self.header.elements
-        before = elements[: elements.index(self.vertex)]
+        before = self.elements[: self.elements.index(self.vertex)]
         lists = next((element.name for element in (*before, self.vertex) if element.has_lists), None)
         if lists is not None:
             raise ScanFileError(
@@ -136,11 +110,11 @@ class PlySource(RowSource):
                 f"element {lists!r}; save the file without it."
             )
         if not text:
-            return self.header.size + sum(element.count * element.width for element in before)
+            return self.header_bytes + sum(element.count * element.width for element in before)
         missing = sum(element.count for element in before if element.properties)
         file, lines = self.open_lines()
         with file:
-            lines.skip(len(self.header.lines))
+            lines.skip(len(self.lines))
             while missing:
                 _, found = lines.take(min(missing, 100_000))
                 if not found:
@@ -158,10 +132,10 @@ class PlyWriter(RowWriter):
     source: PlySource
 
     def file_type(self, name: str, dtype: np.dtype) -> np.dtype:
-        return narrowed(name, dtype, WIDTHS, "PLY").newbyteorder(self.source.header.order)
+        return narrowed(name, dtype, WIDTHS, "PLY").newbyteorder(self.source.order)
 
     def header(self) -> bytes:
-        lines, vertex = list(self.source.header.lines), self.source.vertex
+        lines, vertex = list(self.source.lines), self.source.vertex
         end = b"\r\n" if lines[0].endswith(b"\r\n") else lines[0][-1:]
         for number, column in self.replaced.items():
             if column is not self.source.columns[number]:

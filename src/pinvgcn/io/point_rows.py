@@ -5,6 +5,7 @@ In a copy the scalars that stay are the bytes, or the digits, that they were.
 
 from __future__ import annotations
 
+import shutil
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,16 +14,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pinvgcn.errors import DataError, ScanFileError
-from pinvgcn.io.failures import reading
-from pinvgcn.io.scan import ScanChunk, ScanSource, as_field
+from pinvgcn.io.atomic import reading
+from pinvgcn.io.scan import ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter, copy_bytes, exact_cast
-from pinvgcn.io.text.cells import digits, put_cells
-from pinvgcn.io.text.dialect import Dialect
-from pinvgcn.io.text.lines import LineReader, are_data
-from pinvgcn.io.text.numbers import NumberReader
+from pinvgcn.io.text_columns import Dialect, NumberReader
+from pinvgcn.io.text_lines import LineReader, are_data, digits, put_cells
 
 LONGEST_ROW = 1 << 16  # bytes; a longer one is a damaged header
 LONGEST_HEADER = 1 << 20  # bytes
@@ -67,12 +65,8 @@ class RowSource(ScanSource):
     offset: int  # where the rows start: a byte, in text a line
     header_bytes: int
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._count = 0
-
     def _describe(self, columns: list[Scalar], count: int, offset: int, *, ascii: bool) -> None:
-        self.columns, self._count, self.offset, self.ascii = columns, count, offset, ascii
+        self.columns, self.count, self.offset, self.ascii = columns, count, offset, ascii
         if sum(column.dtype.itemsize for column in columns) > LONGEST_ROW:
             raise ScanFileError(f"{self.path} is damaged: a point must take {LONGEST_ROW:,} bytes at most.")
         lowered = [column.name.lower() for column in columns]
@@ -87,25 +81,14 @@ class RowSource(ScanSource):
             raise ScanFileError(f"{self.path} holds no points.")
         self.row = row_type(columns)
         self.axes = (lowered.index("x"), lowered.index("y"), lowered.index("z"))
-        self._numbers = {
+        self.numbers = {  # of the fields, among the columns
             column.name: number
             for number, column in enumerate(columns)
             if number not in self.axes and not column.padding
         }
+        self.fields = {name: columns[number].dtype.newbyteorder("=") for name, number in self.numbers.items()}
         words = tuple(f"({n}: {c.name})" if c.padding else c.name for n, c in enumerate(columns))
         self._cells = NumberReader(self.path, Dialect("", ".", words, self.axes))
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def fields(self) -> dict[str, np.dtype]:
-        return {name: self.columns[number].dtype.newbyteorder("=") for name, number in self._numbers.items()}
-
-    def number_of(self, name: str) -> int | None:
-        """Which column of a row a field is, None if there is none of that name."""
-        return self._numbers.get(name)
 
     def check_size(self, smallest: int) -> None:
         """Refuse a header that promises more rows than ``smallest`` bytes each leave room for."""
@@ -138,12 +121,9 @@ class RowSource(ScanSource):
         array = rows.reshape(-1).view(self.row)
         with np.errstate(invalid="ignore"):  # a NaN that signals; it is refused as any other
             points = np.stack([array[f"c{axis}"].astype(np.float64) for axis in self.axes], axis=1)
-        fields = self.fields
-        return ScanChunk(
-            start,
-            points,
-            {name: as_field(array[f"c{self._numbers[name]}"]).astype(fields[name]) for name in names},
-        )
+        # copies: a view of a column would keep the whole rows in memory
+        fields = {name: array[f"c{self.numbers[name]}"].astype(self.fields[name]) for name in names}
+        return ScanChunk(start, points, fields)
 
     def open_lines(self) -> tuple[Any, LineReader]:
         """The file as text, which the caller closes, and its lines."""
@@ -162,9 +142,6 @@ class RowSource(ScanSource):
                     return
                 yield self._cells.chunk(start, taken, first, types)
 
-    def check_values(self, name: str, values: npt.ArrayLike) -> None:
-        """A column takes the type of what replaces it."""
-
 
 class RowWriter(ScanWriter):
     """A format's own class says how types and headers are written."""
@@ -177,15 +154,13 @@ class RowWriter(ScanWriter):
         self.replaced: dict[int, Scalar] = {}
         self.appended: list[Scalar] = []
         for name, dtype in columns.items():
-            number = source.number_of(name)
+            number = source.numbers.get(name)
             if number is None:
                 self.appended.append(Scalar(name, self.file_type(name, dtype)))
             elif dtype == source.fields[name]:
                 self.replaced[number] = source.columns[number]
             else:
                 self.replaced[number] = Scalar(name, self.file_type(name, dtype))
-        self._file: IO[Any] | None = None
-        self._lines: LineReader | None = None
 
     @abstractmethod
     def file_type(self, name: str, dtype: np.dtype) -> np.dtype:
@@ -195,34 +170,41 @@ class RowWriter(ScanWriter):
     def header(self) -> bytes:
         """The source's header with the columns as they will be."""
 
-    def _begin(self, stream: IO[bytes]) -> None:
-        self._to = stream
-        stream.write(self.header())
-        with reading(self.source.path):
-            if self.source.ascii:
-                self._file, self._lines = self.source.open_lines()
-                before = "".join(self._lines.skip(self.source.offset))
-                stream.write(before.encode(TEXT)[self.source.header_bytes :])
+    def _begin(self, to: IO[bytes]) -> None:
+        source = self.source
+        to.write(self.header())
+        with reading(source.path):
+            if source.ascii:
+                text, self._lines = source.open_lines()
+                self._opened.enter_context(text)
+                before = "".join(self._lines.skip(source.offset))
+                to.write(before.encode(TEXT)[source.header_bytes :])
                 return
-            self._file = file = self.source.path.open("rb")
-            file.seek(self.source.header_bytes)
-        copy_bytes(file, stream, self.source.offset - self.source.header_bytes, self.source.path)
+            self._file = self._opened.enter_context(source.path.open("rb"))
+            self._file.seek(source.header_bytes)
+        copy_bytes(self._file, to, source.offset - source.header_bytes, source.path)
 
-    def _write(self, values: dict[str, np.ndarray], count: int) -> None:
+    def _write(self, values: dict[str, np.ndarray], count: int, to: IO[bytes]) -> None:
         new = {
             column.name: exact_cast(column.name, values[column.name], column.dtype, f"{column.dtype.name}")
             for column in (*self.replaced.values(), *self.appended)
         }
-        if self._lines is not None:
-            self._write_lines(self._lines, new, count)
-        else:
-            self._write_rows(new, count)
-
-    def _write_rows(self, new: dict[str, np.ndarray], count: int) -> None:
-        assert self._file is not None
         with reading(self.source.path):
-            rows = self.source.read_rows(self._file, count)
-        self._to.write(self.joined(rows, new).data)
+            if not self.source.ascii:
+                rows = self._rows(count)
+            else:
+                lines, _ = self._lines.take(count)
+        if not self.source.ascii:
+            to.write(self.joined(rows, new).data)
+            return
+        replaced = [(number, digits(new[column.name])) for number, column in self.replaced.items()]
+        appended = [digits(new[column.name]) for column in self.appended]
+        put_cells(lines, are_data(lines), "", replaced, appended)
+        to.write("".join(lines).encode(TEXT))
+
+    def _rows(self, count: int) -> np.ndarray:
+        """The next rows of the source, as bytes."""
+        return self.source.read_rows(self._file, count)
 
     def joined(self, rows: np.ndarray, new: dict[str, np.ndarray]) -> np.ndarray:
         """Rows as they will be, (k, length)."""
@@ -234,29 +216,13 @@ class RowWriter(ScanWriter):
             at += width
         return np.concatenate([*parts, *(as_bytes(new[column.name]) for column in self.appended)], axis=1)
 
-    def _write_lines(self, source: LineReader, new: dict[str, np.ndarray], count: int) -> None:
-        with reading(self.source.path):
-            lines, _ = source.take(count)
-        replaced = [(number, digits(new[column.name])) for number, column in self.replaced.items()]
-        put_cells(
-            lines, are_data(lines), "", replaced, [digits(new[column.name]) for column in self.appended]
-        )
-        self._to.write("".join(lines).encode(TEXT))
-
-    def _end(self) -> None:
+    def _end(self, to: IO[bytes]) -> None:
         """Everything after the points."""
-        if self._lines is not None:
+        if self.source.ascii:
             for lines in self._lines.rest():
-                self._to.write("".join(lines).encode(TEXT))
-            return
-        assert self._file is not None
-        while block := self._file.read(1 << 24):
-            self._to.write(block)
-
-    def _release(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._file = None
+                to.write("".join(lines).encode(TEXT))
+        else:
+            shutil.copyfileobj(self._file, to)
 
 
 def as_bytes(column: np.ndarray) -> np.ndarray:

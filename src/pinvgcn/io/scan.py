@@ -11,24 +11,24 @@
     source.read()                   one piece with everything
     source.writer(out, columns)     a copy of the file with columns replaced or added: `ScanWriter`
 
-A format's own file fills in the methods that start with an underscore.
+A format's own class sets the attributes, reads in ``_pieces``, and may have a writer of its own kind.
 """
 
 from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, ScanFileError
-from pinvgcn.io.failures import reading
+from pinvgcn.io.atomic import reading
 
 if TYPE_CHECKING:
     from pinvgcn.io.scan_writer import ScanWriter
@@ -47,11 +47,27 @@ class ScanChunk:
     def __len__(self) -> int:
         return len(self.points)
 
+    @classmethod
+    def joined(cls, pieces: Sequence[ScanChunk], start: int = 0) -> ScanChunk:
+        """Pieces with the same fields as one."""
+        points = np.concatenate([piece.points for piece in pieces])
+        names = pieces[0].fields
+        return cls(start, points, {n: np.concatenate([piece.fields[n] for piece in pieces]) for n in names})
+
+    def at(self, rows: slice | np.ndarray) -> ScanChunk:
+        """Some of the points."""
+        return ScanChunk(self.start, self.points[rows], {n: some[rows] for n, some in self.fields.items()})
+
+
+Chunks = Generator[ScanChunk, None, None]
+
 
 class ScanSource(ABC):
     """A scan file that was opened and whose header was understood; no file stays open between calls."""
 
     format: str
+    count: int
+    fields: dict[str, np.dtype]
     metres: float | None = None
     system: str | None = None
     rounded: float | None = None  # the step to which a copy in LAS may round coordinates; None: no such copy
@@ -62,29 +78,27 @@ class ScanSource(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r}: {self.count:,} points; {', '.join(self.fields)})"
 
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """The number of points."""
-
-    @property
-    @abstractmethod
-    def fields(self) -> dict[str, np.dtype]:
-        """The columns other than x, y, z, by the file's own names and in its order."""
-
     @abstractmethod
     def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         """The points in file order; at most ``size`` at once, with the named fields."""
 
-    @abstractmethod
     def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         """A writer of the file's own kind; None where this file cannot become the format."""
+        return None
+
+    def check_values(self, name: str, values: npt.ArrayLike) -> None:  # noqa: B027
+        """Raise now what the writer of this format would raise later about values of a field.
+
+        A class above 31 does not fit point formats 0 to 5 of LAS, for example.
+        """
 
     def _place(self, point: int) -> str:
         """How a message names a point."""
         return f"point {point:,} (counted from 0)"
 
-    def chunks(self, size: int = PIECE, *, fields: Collection[str] | None = None) -> Iterator[ScanChunk]:
+    def chunks(
+        self, size: int = PIECE, *, fields: Collection[str] | None = None
+    ) -> Generator[ScanChunk, None, None]:
         """The points in file order in pieces of ``size`` (the last one may be shorter).
 
         ``fields`` names the columns that are wanted, all by default: those left out cost no time.
@@ -93,9 +107,8 @@ class ScanSource(ABC):
         names = list(self.fields) if fields is None else [self.known_field(name) for name in fields]
         return self._checked(size, names)
 
-    def _checked(self, size: int, names: list[str]) -> Iterator[ScanChunk]:
-        pieces = self._pieces(size, names)
-        done = 0
+    def _checked(self, size: int, names: list[str]) -> Chunks:
+        pieces, done = self._pieces(size, names), 0
         while True:
             with reading(self.path):
                 piece = next(pieces, None)
@@ -110,26 +123,19 @@ class ScanSource(ABC):
     def _check_finite(self, piece: ScanChunk) -> None:
         if np.isfinite(piece.points).all():
             return
-        finite = np.isfinite(piece.points).all(axis=1)
-        first = int(np.argmin(finite))
-        shown = ", ".join(f"{value:g}" for value in piece.points[first])
-        more = int(len(finite) - finite.sum()) - 1
+        wrong = np.flatnonzero(~np.isfinite(piece.points).all(axis=1))
+        shown = ", ".join(f"{value:g}" for value in piece.points[wrong[0]])
         raise ScanFileError(
-            f"{self.path}: coordinates must be finite. Got ({shown}) at {self._place(piece.start + first)}"
-            f"{f' and {more:,} more like it' if more else ''}; remove such points first."
+            f"{self.path}: coordinates must be finite. Got ({shown}) at "
+            f"{self._place(piece.start + int(wrong[0]))}"
+            f"{f' and {len(wrong) - 1:,} more like it' if len(wrong) > 1 else ''}; remove such points first."
         )
 
     def read(self, *, fields: Collection[str] | None = None) -> ScanChunk:
         """Everything at once."""
         pieces = list(self.chunks(fields=fields))
-        if len(pieces) == 1:
-            return pieces[0]
         with reading(self.path):
-            return ScanChunk(
-                0,
-                np.concatenate([piece.points for piece in pieces]),
-                {name: np.concatenate([piece.fields[name] for piece in pieces]) for name in pieces[0].fields},
-            )
+            return pieces[0] if len(pieces) == 1 else ScanChunk.joined(pieces)
 
     def known_field(self, name: str) -> str:
         """The name, if the file has such a field; else an error that lists what there is."""
@@ -137,25 +143,18 @@ class ScanSource(ABC):
             return name
         near = difflib.get_close_matches(str(name), list(self.fields), n=1)
         near = near or [known for known in self.fields if known.lower() == str(name).lower()]
-        listed = ", ".join(self.fields) or "none besides x, y, z"
         raise DataError(
             f"{self.path} has no field {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} "
-            f"Its fields: {listed}."
+            f"Its fields: {self.listed_fields}."
         )
 
-    @abstractmethod
-    def check_values(self, name: str, values: npt.ArrayLike) -> None:
-        """Raise now what the writer of this format would raise later about values of a field.
-
-        A class above 31 does not fit point formats 0 to 5 of LAS, for example.
-        """
+    @property
+    def listed_fields(self) -> str:
+        """For messages."""
+        return ", ".join(self.fields) or "none besides x, y, z"
 
     def writer(
-        self,
-        out: str | Path,
-        columns: Mapping[str, npt.DTypeLike],
-        *,
-        format: str | None = None,
+        self, out: str | Path, columns: Mapping[str, npt.DTypeLike], *, format: str | None = None
     ) -> ScanWriter:
         """A writer of this scan with the columns replaced, or added where the file has none of that name.
 
@@ -166,11 +165,6 @@ class ScanSource(ABC):
         return open_writer(self, Path(out), columns, format)
 
 
-def as_field(values: Any) -> np.ndarray:
-    """A field as a plain array of its own: views of packed bytes would keep the whole piece in memory."""
-    return np.array(values)
-
-
 def in_pieces(pieces: Iterable[ScanChunk], size: int) -> Iterator[ScanChunk]:
     """The same points in pieces of ``size``, the last one maybe shorter, numbered from 0."""
     held: list[ScanChunk] = []
@@ -178,20 +172,9 @@ def in_pieces(pieces: Iterable[ScanChunk], size: int) -> Iterator[ScanChunk]:
     for piece in pieces:
         held.append(piece)
         while sum(map(len, held)) >= size:
-            whole = _joined(start, held)
-            yield _part(whole, 0, size)
+            whole = ScanChunk.joined(held, start)
+            yield whole.at(slice(size))
             start += size
-            held = [_part(whole, size, len(whole))]
+            held = [whole.at(slice(size, None))]
     if sum(map(len, held)):
-        yield _joined(start, held)
-
-
-def _joined(start: int, pieces: Sequence[ScanChunk]) -> ScanChunk:
-    points = np.concatenate([piece.points for piece in pieces])
-    names = pieces[0].fields
-    return ScanChunk(start, points, {n: np.concatenate([piece.fields[n] for piece in pieces]) for n in names})
-
-
-def _part(piece: ScanChunk, first: int, last: int) -> ScanChunk:
-    fields = {name: values[first:last] for name, values in piece.fields.items()}
-    return ScanChunk(piece.start, piece.points[first:last], fields)
+        yield ScanChunk.joined(held, start)

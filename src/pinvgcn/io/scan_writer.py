@@ -12,12 +12,10 @@ what was there before, and no half file.
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
@@ -25,8 +23,7 @@ import numpy.typing as npt
 
 from pinvgcn.checks import check_choice
 from pinvgcn.errors import DataError, ScanFileError
-from pinvgcn.io.atomic import atomic_file, check_output
-from pinvgcn.io.failures import reading, reason, writing
+from pinvgcn.io.atomic import atomic_file, check_output, reading, reason, writing
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 
 FORMATS = ("las", "laz", "ply", "pcd", "text")
@@ -52,14 +49,11 @@ def open_writer(
         if dtype.kind not in "biufUO":
             raise DataError(f"Column {name!r} must be of numbers or text. Got dtype {dtype} instead.")
     writer = source.own_writer(out, wanted, format)
-    if writer is None and format not in ("las", "laz"):
-        from pinvgcn.io.conversion import ConvertingWriter
+    if writer is None and (format not in ("las", "laz") or source.rounded is not None):
+        from pinvgcn.io import conversion  # it needs the writers of this file
 
-        return ConvertingWriter(source, out, wanted, format)
-    if writer is None and source.rounded is not None:
-        from pinvgcn.io.las.fresh import FreshLasWriter
-
-        return FreshLasWriter(source, out, wanted, format)
+        kind = conversion.NewLas if format in ("las", "laz") else conversion.NewFile
+        return kind(source, out, wanted, format)
     if writer is None:
         raise ScanFileError(
             f"{source.path} is {source.format.upper()} and cannot be written as {format.upper()} ({out}), "
@@ -96,34 +90,25 @@ def _ending(path: Path) -> str:
 class ScanWriter(ABC):
     """Copies the source to ``out`` while the columns come in; use it in a ``with`` statement."""
 
+    checked = True  # whether the target holds what the source's format holds, and no more
+
     def __init__(self, source: ScanSource, out: Path, columns: dict[str, np.dtype]) -> None:
-        self.source = source
-        self.out = out
-        self.columns = columns
+        self.source, self.out, self.columns = source, out, columns
         self.written = 0
-        self._whole = contextlib.ExitStack()
-        self._stream: IO[bytes] | None = None
+        self._opened = ExitStack()  # whatever is to be closed at the end
+        self._to: IO[bytes] | None = None
         self._beside: dict[str, Iterator[ScanChunk]] = {}
 
     @abstractmethod
-    def _begin(self, stream: IO[bytes]) -> None:
+    def _begin(self, to: IO[bytes]) -> None:
         """Write what comes before the points."""
 
     @abstractmethod
-    def _write(self, values: dict[str, np.ndarray], count: int) -> None:
+    def _write(self, values: dict[str, np.ndarray], count: int, to: IO[bytes]) -> None:
         """Copy the next ``count`` points with these columns."""
 
-    @abstractmethod
-    def _end(self) -> None:
+    def _end(self, to: IO[bytes]) -> None:  # noqa: B027
         """Write what comes after the points."""
-
-    @abstractmethod
-    def _release(self) -> None:
-        """Close whatever `_begin` opened, finished or not."""
-
-    def _check(self, name: str, values: np.ndarray) -> None:
-        """Raise where the target cannot hold the values of a column."""
-        self.source.check_values(name, values)
 
     def _open(self, path: Path) -> IO[bytes]:
         return path.open("wb")
@@ -135,19 +120,24 @@ class ScanWriter(ABC):
         return next(self._beside[name]).fields[name]
 
     def __enter__(self) -> Self:
-        try:
+        with ExitStack() as self._opened:
+            temporary = self._opened.enter_context(atomic_file(self.out, error=ScanFileError))
+            self._opened.callback(self._close)
             with writing(self.out):
-                temporary = self._whole.enter_context(atomic_file(self.out, error=ScanFileError))
-                self._stream = self._open(temporary)
-                self._begin(self._stream)
-        except BaseException:
-            self._abandon(*sys.exc_info())
-            raise
+                self._to = self._open(temporary)
+                self._begin(self._to)
+            self._opened = self._opened.pop_all()
         return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with self._opened:
+            if error is not None:
+                raise error
+            self._finish()
 
     def write(self, columns: Mapping[str, npt.ArrayLike]) -> None:
         """The next points' columns, as many as there are; all names at once."""
-        if self._stream is None:
+        if self._to is None:
             raise DataError("A scan's writer must be used in a with statement: with source.writer(...) as w.")
         if set(columns) != set(self.columns):
             raise DataError(
@@ -164,30 +154,16 @@ class ScanWriter(ABC):
                 f"Got values for {self.written + count:,} instead."
             )
         for name, column in values.items():
-            self._check(name, column)
+            if self.checked:
+                self.source.check_values(name, column)
         for first in range(0, count, PIECE):
             block = {name: column[first : first + PIECE] for name, column in values.items()}
             with writing(self.out):
-                self._write(block, min(PIECE, count - first))
+                self._write(block, min(PIECE, count - first), self._to)
         self.written += count
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            self._abandon(kind, error, trace)
-            return
-        try:
-            self._finish()
-        except BaseException:
-            self._abandon(*sys.exc_info())
-            raise
-
     def _finish(self) -> None:
-        assert self._stream is not None
+        assert self._to is not None
         if not self.columns:  # a plain copy has nothing to wait for
             self.write({})
         if self.written != self.source.count:
@@ -196,24 +172,16 @@ class ScanWriter(ABC):
                 f"{self.out} was not written."
             )
         with writing(self.out):
-            self._end()
-            self._stream.flush()
-            self._stream.close()
-            self._stream, self._beside = None, {}
-            self._release()  # the target may be the source
-            self._whole.close()
+            self._end(self._to)
+            self._to.close()
 
-    def _abandon(self, *error: Any) -> None:
-        """Close everything and remove the temporary file."""
+    def _close(self) -> None:
+        """Before the copy takes its place or is removed: the target may be the source."""
         self._beside = {}
-        with contextlib.suppress(Exception):
-            self._release()
-        if self._stream is not None:
-            with contextlib.suppress(OSError, ValueError):  # a full disk fails again when it flushes
-                self._stream.close()
-        self._stream = None
-        with contextlib.suppress(BaseException):  # the error itself is on its way
-            self._whole.__exit__(*error)
+        if self._to is not None:
+            with suppress(OSError, ValueError):  # a full disk fails again when it flushes
+                self._to.close()
+        self._to = None
 
 
 def _as_column(name: str, values: npt.ArrayLike, dtype: np.dtype) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A table in a file: what it is, its rows in chunks, and a copy of it with more columns.
+"""A table in a file or in several: what it is, its rows in chunks, and a copy of it with more columns.
 
 The format is that of the content, whatever the name says. Nothing is held in memory but a chunk.
 """
@@ -19,6 +19,7 @@ from pinvgcn.errors import ColumnError, ParameterError, TableFileError
 from pinvgcn.io.atomic import check_output
 
 ROWS = 100_000  # of a chunk
+ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")  # of files in a folder
 
 
 class TableWriter(Protocol):
@@ -141,3 +142,62 @@ def _near(path: Path) -> str:
         return ""
     near = difflib.get_close_matches(path.name, names, n=1)
     return f" Did you mean {path.with_name(near[0])}?" if near else ""
+
+
+class TableParts(TableSource):
+    """Files with the same columns; ``parts`` are those of this process, which follow each other."""
+
+    def __init__(
+        self, name: str, files: Sequence[Path], mine: Sequence[int], *, group: Group = ALONE
+    ) -> None:
+        self.path = Path(name)
+        self.files = tuple(files)
+        self.group = group
+        self.parts = tuple(open_table(files[place]) for place in mine)
+        own = [
+            [str(part.path), list(part.columns), part.format, part.encoding, part.separator, list(part.notes)]
+            for part in self.parts
+        ]
+        told = [one for rank in group.values(own) for one in rank]
+        first, names = told[0], told[0][1]
+        for one in told:
+            for name in sorted(set(one[1]) ^ set(names))[:1]:
+                there, lacking = (one, first) if name in one[1] else (first, one)
+                raise ColumnError(
+                    f"Parts of one table must have the same columns. {lacking[0]} has no column "
+                    f"{name!r}, which {there[0]} has."
+                )
+        self.columns, (self.format, self.encoding, self.separator) = tuple(names), first[2:5]
+        prefix = len(files) > 1
+        self.notes = tuple(
+            f"{Path(one[0]).name}: {note}" if prefix else note for one in told for note in one[5]
+        )
+
+    def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
+        """Those of this process's parts, one after the other; each part is numbered from 0."""
+        for number, part in enumerate(self.parts):
+            for chunk in part.chunks(rows):
+                self.share = (number + (part.share or 0.0)) / len(self.parts)
+                yield chunk
+
+    def writer(
+        self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
+    ) -> AbstractContextManager[TableWriter]:
+        """Each part has a writer of its own."""
+        raise ParameterError(f"A table in parts is written part by part. Got {str(out)!r} for all.")
+
+    def check_copy(self, out: str | Path, *, force: bool = False) -> Path:
+        """See ``TableSource``; of a table in one file."""
+        for part in self.parts:
+            part.check_copy(out, force=force)
+        return Path(out)
+
+    def check_new(self, columns: Sequence[str]) -> None:
+        """See ``TableSource``."""
+        for part in self.parts:
+            part.check_new(columns)
+
+
+def parts_of(source: TableSource) -> tuple[TableSource, ...]:
+    """The files that a table is read from, in this process."""
+    return source.parts if isinstance(source, TableParts) else (source,)

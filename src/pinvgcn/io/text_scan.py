@@ -7,24 +7,21 @@ ends too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.failures import reading
+from pinvgcn.io.atomic import reading
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter
-from pinvgcn.io.text.cells import digits, extended, put_cells, quoted
-from pinvgcn.io.text.dialect import Dialect, detect
-from pinvgcn.io.text.file import TextFile, open_output
-from pinvgcn.io.text.lines import LONGEST, LineReader, are_data
-from pinvgcn.io.text.numbers import EMPTY, NumberReader
+from pinvgcn.io.text_columns import EMPTY, Dialect, NumberReader, detect
+from pinvgcn.io.text_file import TextFile, open_output
+from pinvgcn.io.text_lines import LONGEST, LineReader, are_data, digits, extended, put_cells, quoted
 
-_SAMPLE = 1000  # lines that decide the dialect
+SAMPLE = 1000  # lines that decide the dialect
 
 
 class TextSource(ScanSource):
@@ -37,17 +34,9 @@ class TextSource(ScanSource):
         with reading(path):
             self.file = TextFile.find(path, longest=LONGEST, error=ScanFileError)
             with self.file.open() as (text, _):
-                self.dialect: Dialect = detect(path, LineReader(text, path).skip(_SAMPLE))
+                self.dialect: Dialect = detect(path, LineReader(text, path).skip(SAMPLE))
             self.numbers = NumberReader(path, self.dialect)
-            self._count, self._fields = self._survey()
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def fields(self) -> dict[str, np.dtype]:
-        return dict(self._fields)
+            self.count, self.fields = self._survey()
 
     @contextmanager
     def lines(self) -> Iterator[LineReader]:
@@ -100,9 +89,6 @@ class TextSource(ScanSource):
                     return f"line {lines.number}"
                 point -= found
 
-    def check_values(self, name: str, values: npt.ArrayLike) -> None:
-        """Text holds whatever there is."""
-
     def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         return TextWriter(self, out, columns) if format == "text" else None
 
@@ -117,14 +103,12 @@ class TextWriter(ScanWriter):
         names = source.dialect.names
         self._replaced = {name: names.index(name) for name in columns if name in names}
         self._appended = [name for name in columns if name not in names]
-        self._opened = ExitStack()
 
     def _open(self, path: Path) -> IO[bytes]:
         return open_output(path, self.out)
 
-    def _begin(self, stream: IO[bytes]) -> None:
+    def _begin(self, to: IO[bytes]) -> None:
         dialect = self.source.dialect
-        self._to = stream
         with reading(self.source.path):
             text, _ = self._opened.enter_context(self.source.file.open())
             self._lines = LineReader(text, self.source.path)
@@ -132,33 +116,29 @@ class TextWriter(ScanWriter):
         if dialect.header is not None and self._appended:
             names = [self._word(name) for name in self._appended]
             preamble[dialect.header] = extended(preamble[dialect.header], dialect.separator, names)
-        stream.write(self.source.file.mark)
-        self._put(preamble)
+        to.write(self.source.file.mark + self._encoded(preamble))
 
-    def _write(self, values: dict[str, np.ndarray], count: int) -> None:
+    def _write(self, values: dict[str, np.ndarray], count: int, to: IO[bytes]) -> None:
         with reading(self.source.path):
             lines, _ = self._lines.take(count)
         replaced = [(place, self._texts(values[name])) for name, place in self._replaced.items()]
         appended = [self._texts(values[name]) for name in self._appended]
         put_cells(lines, are_data(lines), self.source.dialect.separator, replaced, appended)
-        self._put(lines)
+        to.write(self._encoded(lines))
 
-    def _end(self) -> None:
+    def _end(self, to: IO[bytes]) -> None:
         for lines in self._lines.rest():  # comments after the last point
-            self._put(lines)
+            to.write(self._encoded(lines))
 
-    def _release(self) -> None:
-        self._opened.close()
-
-    def _put(self, lines: Sequence[str]) -> None:
-        self._to.write("".join(lines).encode(self.source.file.encoding, "backslashreplace"))
+    def _encoded(self, lines: Sequence[str]) -> bytes:
+        return "".join(lines).encode(self.source.file.encoding, "backslashreplace")
 
     def _texts(self, column: np.ndarray) -> list[str]:
         """Each value as it is written: the shortest digits that give it back."""
         dialect = self.source.dialect
         if column.dtype.kind in "UO":
             return [self._word(value) for value in column.tolist()]
-        texts = digits(column.astype(np.uint8) if column.dtype.kind == "b" else column)
+        texts = digits(column)
         if dialect.decimal == ".":
             return texts
         return [quoted(text.replace(".", ","), dialect.separator) for text in texts]

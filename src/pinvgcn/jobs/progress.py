@@ -1,8 +1,16 @@
-"""How far a job is: one type of callback, which the command line shows as a bar or as lines."""
+"""How far a job is, and what it will take.
+
+Progress is one type of callback, which the command line shows as a bar or as lines. A cost is estimated
+from constants that were measured once, and meant to be right within a factor of two; seconds depend on the
+machine.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
+
+LIBRARIES = 0.6 * 2**30  # bytes of memory before any data is read
 
 
 class Progress(Protocol):
@@ -16,3 +24,28 @@ class Progress(Protocol):
 
 def silent(stage: str, done: int = 0, total: int = 0) -> None:
     """Shows nothing."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Bytes of memory at the peak, seconds, and bytes of disk that are freed at the end."""
+
+    memory: float
+    seconds: float
+    disk: float = 0.0
+
+    def __str__(self) -> str:
+        disk = f", {self.disk / 2**30:.1f} GiB of disk for a while" if self.disk else ""
+        return f"about {self.memory / 2**30:.1f} GiB of memory{disk} and {_duration(self.seconds)}"
+
+    def as_dict(self) -> dict[str, float]:
+        """For JSON."""
+        return {
+            "memory_bytes": round(self.memory),
+            "disk_bytes": round(self.disk),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 1):.0f} s"

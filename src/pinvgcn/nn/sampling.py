@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pinvgcn.distributed.group import ALONE
-from pinvgcn.distributed.subsample import MOST, in_subsample
+from pinvgcn.distributed.rows import MOST, in_subsample
 from pinvgcn.graphs.distinct import distinct_subsample
 from pinvgcn.nn.problem import Problem
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pinvgcn.graphs import Graph, Hypergraph
 from pinvgcn.io.atomic import check_output, write_text
-from pinvgcn.io.question_file import expected_wrong
+from pinvgcn.jobs.files import expected_wrong
 from pinvgcn.report import figures
 from pinvgcn.report.held_out import HeldOut
 from pinvgcn.report.held_out_tables import FOLDS, estimate_notes

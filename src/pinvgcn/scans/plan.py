@@ -13,9 +13,9 @@ from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.fitting.nodes import SCAN, CloudNodes
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.fitting.smoothing import GROUPED_ROUNDS
-from pinvgcn.io.question_file import COUNT
 from pinvgcn.jobs import Cost, Progress, silent, work_folder
-from pinvgcn.jobs.cost import LIBRARIES
+from pinvgcn.jobs.files import COUNT
+from pinvgcn.jobs.progress import LIBRARIES
 from pinvgcn.scans.copies import SET, explained
 from pinvgcn.scans.job import ScanJob
 from pinvgcn.scans.labels import name_of

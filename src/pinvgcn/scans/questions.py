@@ -11,7 +11,7 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.asprs import class_name
-from pinvgcn.io.question_file import DIGITS, expected_wrong, write_question_file
+from pinvgcn.jobs.files import DIGITS, expected_wrong, write_question_file
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.scan_files import ScanFiles
 from pinvgcn.scans.streaming import ALONE, OUTSIDE

@@ -13,7 +13,7 @@ from pinvgcn.features.tiles import SIZE
 from pinvgcn.io import Bounds
 from pinvgcn.io.atomic import check_output
 from pinvgcn.io.scan_writer import ENDINGS
-from pinvgcn.jobs.input_files import stands_for_several
+from pinvgcn.jobs.files import stands_for_several
 from pinvgcn.jobs.work_folder import work_place
 
 FIT_POINTS = 200_000  # a larger scan is fitted to about this number of its points; about 1.5 GB

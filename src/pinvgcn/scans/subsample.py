@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.distributed.group import Group
-from pinvgcn.distributed.subsample import hashed
+from pinvgcn.distributed.rows import hashed
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.features.shared_tiles import for_rank

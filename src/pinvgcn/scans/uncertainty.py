@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.io.question_file import COUNT
+from pinvgcn.jobs.files import COUNT
 from pinvgcn.scans.cell_sums import CoarseningSums
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.outcomes import ONE, ClassifiedPoints, Parts

@@ -20,7 +20,7 @@ from pinvgcn.fitting.importance import TableImportance, expert_shares
 from pinvgcn.fitting.prediction_sets import SetSizes, as_words, check_words
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output
-from pinvgcn.io.table_parts import parts_of
+from pinvgcn.io.tables import parts_of
 from pinvgcn.repeated_fits import SharedRows
 from pinvgcn.tables.plan import BINNING, TablePlan
 

@@ -10,7 +10,7 @@ import torch
 
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import TableSource
-from pinvgcn.jobs.cost import LIBRARIES, Cost
+from pinvgcn.jobs.progress import LIBRARIES, Cost
 from pinvgcn.tables.plan import TablePlan
 
 CELL = 50.0  # bytes: its text, its place in a hyperedge, and what is made of that

@@ -16,9 +16,9 @@ from typing import Any
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.features.tiles import share_out
-from pinvgcn.io.table_parts import ENDINGS, TableParts
+from pinvgcn.io.tables import ENDINGS, TableParts
 from pinvgcn.jobs import Output, WorkFolder, check_outputs, input_files, work_folder
-from pinvgcn.jobs.input_files import stands_for_several
+from pinvgcn.jobs.files import stands_for_several
 from pinvgcn.jobs.work_folder import stamp, work_place
 
 NOTE = "parts.json"

@@ -17,7 +17,7 @@ from pinvgcn.features import ColumnRecipe
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import count_distinct, distinct_rows, row_hashes
 from pinvgcn.io import TableSource
-from pinvgcn.io.table_parts import parts_of
+from pinvgcn.io.tables import parts_of
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.tables.target import Target
 from pinvgcn.wording import counted, verb

@@ -25,8 +25,8 @@ from pinvgcn.graphs import Hypergraph
 from pinvgcn.graphs.distinct import row_hashes
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output
-from pinvgcn.io.question_file import COUNT, expected_wrong, write_question_file
-from pinvgcn.io.table_parts import parts_of
+from pinvgcn.io.tables import parts_of
+from pinvgcn.jobs.files import COUNT, expected_wrong, write_question_file
 from pinvgcn.tables.classify import Classified
 from pinvgcn.wording import counted
 

@@ -28,7 +28,7 @@ from typing import Any
 from pinvgcn.compute.interrupts import interrupts_wait
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.jobs import locked
-from pinvgcn.jobs.outputs import prepare_folder
+from pinvgcn.jobs.files import prepare_folder
 
 FORMAT = 1  # raised whenever this version could not read what a newer one writes
 KINDS = ("session", "statistics", "setup", "run", "failure")

@@ -14,7 +14,7 @@ from pinvgcn.experiments.reproduce.paper import NOTEWORTHY, Reported
 from pinvgcn.experiments.reproduce.result_tables import noteworthy, probability, signed, spread
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.io.atomic import write_text
-from pinvgcn.jobs.outputs import prepare_folder
+from pinvgcn.jobs.files import prepare_folder
 from pinvgcn.report.figures.drawing import standalone_svg
 from pinvgcn.report.page import render
 from pinvgcn.wording import counted

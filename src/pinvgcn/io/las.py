@@ -1,9 +1,15 @@
-"""Reading LAS and LAZ with laspy and lazrs."""
+"""Reading LAS and LAZ with laspy and lazrs, and the coordinate system that a file names.
+
+``las_layout.py``: where everything lies, and that it fits; ``las_writer.py``: copies, byte by byte.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import struct
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
-from pinvgcn.io.failures import reading
-from pinvgcn.io.las.layout import LARGEST_CHUNK, Layout, check_chunks, read_evlrs, read_layout
-from pinvgcn.io.las.units import system_and_unit
-from pinvgcn.io.scan import ScanChunk, ScanSource, as_field
+from pinvgcn.io.atomic import reading
+from pinvgcn.io.las_layout import LARGEST_CHUNK, Layout, Record, check_chunks, read_evlrs, read_layout
+from pinvgcn.io.scan import ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast
 
 if TYPE_CHECKING:
     import laspy
+    import pyproj
 
 OLD_FORMATS = range(6)  # five bits for the class
+WKT, GEO_KEYS = ("LASF_Projection", 2112), ("LASF_Projection", 34735)
+MODEL_TYPE, PROJECTED_SYSTEM, LINEAR_UNIT = 1024, 3072, 3076  # numbers of GeoTIFF keys
+GEOGRAPHIC = 2  # a model type: degrees
+UNITS = {9001: 1.0, 9002: 0.3048, 9003: 1200 / 3937, 9036: 1000.0}  # EPSG codes of units, in metres
 
 logging.getLogger("laspy").addHandler(logging.NullHandler())  # its complaints reach users as our errors
 
@@ -44,15 +54,14 @@ class LasSource(ScanSource):
             self._dimensions = _dimensions(self.header.point_format)
             records = [*self.layout.vlrs, *read_evlrs(path, self.layout)]
             self.system, self.metres = system_and_unit(records)
-        self._check_header()
-
-    @property
-    def count(self) -> int:
-        return self.layout.count
-
-    @property
-    def fields(self) -> dict[str, np.dtype]:
-        return {name: dtype for name, (_, _, dtype) in self._dimensions.items()}
+        self.count = self.layout.count
+        self.fields = {name: dtype for name, (_, _, dtype) in self._dimensions.items()}
+        scales, offsets = np.array(self.header.scales), np.array(self.header.offsets)
+        if not (np.isfinite(scales).all() and np.isfinite(offsets).all() and (scales != 0).all()):
+            raise ScanFileError(
+                f"{path} is damaged: its scales must be finite and not zero and its offsets finite. "
+                f"Got scales {scales.tolist()} and offsets {offsets.tolist()} instead."
+            )
 
     @property
     def standard_bytes(self) -> int:
@@ -78,20 +87,12 @@ class LasSource(ScanSource):
         info = self.header.point_format.dimension_by_name(dimension)
         return info.is_standard or index is not None or (dtype == present and not info.is_scaled)
 
-    def open(self) -> laspy.LasReader:
-        """A laspy reader at the first point; the caller closes it."""
+    def open(self) -> AbstractContextManager[Any]:
+        """A laspy reader at the first point."""
         import laspy
 
         backend = laspy.LazBackend.LazrsParallel if self._threads else laspy.LazBackend.Lazrs
         return laspy.open(str(self.path), read_evlrs=False, laz_backend=backend)
-
-    def _check_header(self) -> None:
-        scales, offsets = np.array(self.header.scales), np.array(self.header.offsets)
-        if not (np.isfinite(scales).all() and np.isfinite(offsets).all() and (scales != 0).all()):
-            raise ScanFileError(
-                f"{self.path} is damaged: its scales must be finite and not zero and its offsets finite. "
-                f"Got scales {scales.tolist()} and offsets {offsets.tolist()} instead."
-            )
 
     def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
         with self.open() as reader:
@@ -104,7 +105,7 @@ class LasSource(ScanSource):
     def field(self, record: Any, name: str) -> np.ndarray:
         """A field of points that laspy has read: (k,)."""
         dimension, index, dtype = self._dimensions[name]
-        values = as_field(record[dimension])
+        values = np.array(record[dimension])  # a view of packed bytes would keep all of them in memory
         return (values if index is None else values[:, index].copy()).astype(dtype, copy=False)
 
     def check_values(self, name: str, values: npt.ArrayLike) -> None:
@@ -145,7 +146,7 @@ class LasSource(ScanSource):
     def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         if format not in ("las", "laz"):
             return None
-        from pinvgcn.io.las.writer import LasWriter
+        from pinvgcn.io.las_writer import LasWriter
 
         return LasWriter(self, out, columns, compressed=format == "laz")
 
@@ -169,3 +170,51 @@ def _dimensions(point_format: laspy.PointFormat) -> dict[str, tuple[str, int | N
         else:
             found |= {f"{info.name}[{index}]": (info.name, index, base) for index in range(info.num_elements)}
     return found
+
+
+def system_and_unit(records: Iterable[Record]) -> tuple[str | None, float | None]:
+    """The name of the coordinate system, and metres per unit; None where the file does not say, or where
+    its unit is an angle.
+
+    The system is well-known text or GeoTIFF keys; pyproj understands the one, and EPSG codes in the other.
+    """
+    found = {record.key: record.data for record in reversed(list(records))}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if WKT in found:
+                import pyproj
+
+                text = found[WKT].split(b"\0", 1)[0].decode("utf-8", "replace")
+                system = pyproj.CRS.from_wkt(text)
+                return system.name, _unit(system)
+            return _of_keys(found.get(GEO_KEYS, b""))
+    except Exception:  # an unknown coordinate system is no reason to refuse the points
+        return None, None
+
+
+def _of_keys(data: bytes) -> tuple[str | None, float | None]:
+    import pyproj
+
+    numbers = struct.iter_unpack("<4H", data[8 : len(data) // 8 * 8])
+    # each key: its number, where its value is stored (0: here), how many values, the value
+    keys = {key: value for key, place, _, value in numbers if place == 0}
+    if keys.get(MODEL_TYPE) == GEOGRAPHIC:
+        return None, None
+    known = 1024 <= (code := keys.get(PROJECTED_SYSTEM, 0)) < 32767
+    if keys.get(LINEAR_UNIT) in UNITS:
+        return f"EPSG:{code}" if known else None, UNITS[keys[LINEAR_UNIT]]
+    if not known:
+        return None, None
+    system = pyproj.CRS.from_epsg(code)
+    return system.name, _unit(system)
+
+
+def _unit(system: pyproj.CRS) -> float | None:
+    if system.is_bound and system.source_crs is not None:
+        return _unit(system.source_crs)
+    if system.is_compound:  # horizontal first, then heights
+        return _unit(system.sub_crs_list[0])
+    if not (system.is_projected or system.is_engineering) or not system.axis_info:
+        return None
+    return float(system.axis_info[0].unit_conversion_factor) or None

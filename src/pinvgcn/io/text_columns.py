@@ -1,9 +1,17 @@
-"""Lines of text to columns of numbers, by pandas; what cannot be a number is named with its line."""
+"""The columns of a text scan: how they are separated and called, and their numbers.
+
+The first lines decide. Separators are tried in this order: semicolon, tab, comma, bar, white space; the
+first that makes three columns of numbers wins. Commas come before white space because of ``1, 2, 3``;
+``1,5 2,5 3,5`` fails as comma separated, since ``5 2`` is no number. Numbers are read by pandas; what cannot
+be a number is named with its line.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -13,13 +21,149 @@ import pandas as pd
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.scan import ScanChunk
-from pinvgcn.io.text.cells import MISSING_NUMBERS, is_number, split
-from pinvgcn.io.text.dialect import Dialect
-from pinvgcn.io.text.lines import are_data, is_data
+from pinvgcn.io.text_lines import COMMENTS, MISSING_NUMBERS, SEPARATORS, are_data, is_data, is_number, split
+
+WAYS = (*SEPARATORS, "")  # the last one: white space
+MOST = 5000  # columns
+NAMES = (("x", "easting"), ("y", "northing"), ("z", "elevation", "height", "altitude"))
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read a line; columns are counted from 0."""
+
+    separator: str
+    decimal: str
+    names: tuple[str, ...]
+    places: tuple[int, int, int]  # of x, y, z
+    preamble: int = 0  # lines before the first point, comments and all
+    header: int | None = None  # the line that names the columns
+    promised: int | None = None  # points, where the first line counts them (PTS files)
+
+
+def detect(path: Path, lines: Sequence[str]) -> Dialect:
+    """The dialect of a file that starts with these lines."""
+    data = [number for number, line in enumerate(lines) if is_data(line)]
+    if not data:
+        raise ScanFileError(f"{path} holds no points: its lines are blank or comments.")
+    promised = None
+    if len(data) > 1 and re.fullmatch(r"\s*[0-9]{1,18}\s*", lines[data[0]]):
+        promised = int(lines[data[0]])
+        data = data[1:]
+    refusals: list[ScanFileError] = []
+    for separator in WAYS:
+        first = split(lines[data[0]], separator)
+        if len(first) >= 3 and all(map(is_number, first[:3])):
+            header = _comment_header(lines[: data[0]], separator, len(first))
+            unnamed = ("x", "y", "z", *(f"column_{number}" for number in range(4, len(first) + 1)))
+            line, names, places = header or (None, unnamed, (0, 1, 2))
+            start = data[0]
+        elif len(first) >= 3:
+            try:
+                names, places = _header(path, lines, data, separator)
+            except ScanFileError as refusal:
+                refusals.append(refusal)
+                continue
+            line, start = data[0], data[1]
+        else:
+            continue
+        if len(names) > MOST:
+            raise ScanFileError(f"{path} must have {MOST:,} columns at most. Got {len(names):,} instead.")
+        rows = [split(lines[number], separator) for number in data if number >= start]
+        # a comma that is left in a cell is a decimal one, also in quotes between commas
+        commas = any("," in row[place] for row in rows if len(row) == len(names) for place in places)
+        return Dialect(separator, "," if commas else ".", tuple(names), places, start, line, promised)
+    raise refusals[0] if refusals else _unknown(path, lines, data[0])
+
+
+def _header(
+    path: Path, lines: Sequence[str], data: list[int], separator: str
+) -> tuple[tuple[str, ...], tuple[int, int, int]]:
+    """Names and places of the coordinates, where the first line is a header and the second has numbers."""
+    first = split(lines[data[0]], separator)
+    names = _unique([_clean(cell) for cell in first])
+    places = _coordinates(names)
+    second = split(lines[data[1]], separator) if len(data) > 1 else []
+    if places is None:
+        if any(map(is_number, first[:3])) or not any(map(is_number, second)):
+            raise _unknown(path, lines, data[0])
+        raise ScanFileError(
+            f"{path}, line {data[0] + 1}: the columns of the coordinates must be called x, y and z. "
+            f"Got {', '.join(names)} instead."
+        )
+    if not second:
+        raise ScanFileError(f"{path} holds no points: nothing follows its header.")
+    if len(second) != len(names):
+        raise ScanFileError(
+            f"{path}, line {data[1] + 1}: must have {len(names)} columns as its header. "
+            f"Got {len(second)} instead."
+        )
+    for place in places:
+        if not is_number(second[place]):
+            raise ScanFileError(
+                f"{path}, line {data[1] + 1}: column {names[place]!r} must hold a number. "
+                f"Got {_clean(second[place])[:60]!r} instead."
+            )
+    return names, places
+
+
+def _unknown(path: Path, lines: Sequence[str], number: int) -> ScanFileError:
+    shown = "".join(sign if sign.isprintable() else "?" for sign in lines[number].strip()[:60])
+    return ScanFileError(
+        f"{path} is of no known format: LAS, LAZ, PLY and PCD start with marks of their own, and lines of "
+        "text must hold numbers in their first three columns or below a header with x, y and z. "
+        f"Got {shown!r} in line {number + 1} instead."
+    )
+
+
+def _comment_header(
+    before: Sequence[str], separator: str, columns: int
+) -> tuple[int, tuple[str, ...], tuple[int, int, int]] | None:
+    """The last comment that names as many columns as there are, x, y and z among them."""
+    for number in reversed(range(len(before))):
+        text = before[number].strip()
+        for mark in COMMENTS:
+            text = text.removeprefix(mark)
+        for way in (separator, *WAYS):
+            names = _unique([_clean(cell) for cell in split(text, way)])
+            places = _coordinates(names)
+            if len(names) == columns and places is not None:
+                return number, names, places
+    return None
+
+
+def _clean(cell: str) -> str:
+    text = cell.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def _coordinates(names: Sequence[str]) -> tuple[int, int, int] | None:
+    """Where x, y and z stand; also by their names on maps."""
+    lowered = [name.lower() for name in names]
+    places = [next((lowered.index(name) for name in choices if name in lowered), None) for choices in NAMES]
+    x, y, z = places
+    return None if x is None or y is None or z is None else (x, y, z)
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Columns without a name get one, and those that share one a number."""
+    unique: dict[str, None] = {}
+    copies: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        plain = name or f"column_{number}"
+        candidate = plain
+        while candidate in unique:
+            copies[plain] = copies.get(plain, 1) + 1
+            candidate = f"{plain}_{copies[plain]}"
+        unique[candidate] = None
+    return tuple(unique)
+
 
 EMPTY, TEXT = np.dtype("V1"), np.dtype(object)  # a column without any value yet; a column of words
 # digits give the nearest number: an option in older versions of pandas
-_EXACT: dict[str, Any] = (
+EXACT: dict[str, Any] = (
     {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 )
 
@@ -95,7 +239,7 @@ class NumberReader:
                     dtype=types,
                     keep_default_na=False,
                     na_values={name: list(MISSING_NUMBERS) for name in gaps},
-                    **_EXACT,
+                    **EXACT,
                     skip_blank_lines=False,
                     low_memory=False,
                 )

@@ -62,7 +62,6 @@ class Layout:
     """Positions and counts of a file; ``header`` and ``vlrs`` as bytes."""
 
     size: int
-    minor: int
     header: bytes
     vlrs: tuple[Record, ...]
     gap: bytes  # what some programs leave between the VLRs and the points
@@ -74,10 +73,6 @@ class Layout:
     waves: int
     evlr: int
     evlrs: int
-
-    def find(self, *key: object) -> Record | None:
-        """The first VLR with this user and number."""
-        return next((record for record in self.vlrs if record.key == key), None)
 
     @property
     def tail(self) -> int:
@@ -119,13 +114,19 @@ def read_layout(path: Path) -> Layout:
         (waves,) = struct.unpack_from("<Q", head, AT_WAVES)
     if minor >= 4:
         evlr, evlrs, count = struct.unpack_from("<QIQ", head, AT_EVLR)
-    records, end = _records(path, head, header_size, vlrs)
+    records, at = [], header_size
+    for number in range(vlrs):
+        begin = at + VLR_HEADER.size
+        user, key, length = VLR_HEADER.unpack_from(head, at)[1:4] if begin <= points else ("", 0, points)
+        if (end := begin + length) > points:
+            raise ScanFileError(f"{path} is damaged: variable length record {number} runs into the points.")
+        records.append(Record(_text(user), key, head[at:begin], head[begin:end]))
+        at = end
     layout = Layout(
         size=size,
-        minor=minor,
         header=head[:header_size],
-        vlrs=records,
-        gap=head[end:],
+        vlrs=tuple(records),
+        gap=head[at:],
         points=points,
         point_format=point_format & 0x3F,
         compressed=bool(point_format & COMPRESSED),
@@ -135,37 +136,18 @@ def read_layout(path: Path) -> Layout:
         evlr=evlr,
         evlrs=evlrs,
     )
-    _check(path, layout)
-    return layout
-
-
-def _records(path: Path, head: bytes, start: int, count: int) -> tuple[tuple[Record, ...], int]:
-    """The VLRs and where they end."""
-    records, at = [], start
-    for number in range(count):
-        begin = at + VLR_HEADER.size
-        if begin > len(head):
-            raise ScanFileError(f"{path} is damaged: variable length record {number} runs into the points.")
-        _, user, key, length, _ = VLR_HEADER.unpack_from(head, at)
-        at = begin + length
-        if at > len(head):
-            raise ScanFileError(f"{path} is damaged: variable length record {number} runs into the points.")
-        records.append(Record(_text(user), key, head[begin - VLR_HEADER.size : begin], head[begin:at]))
-    return tuple(records), at
-
-
-def _check(path: Path, layout: Layout) -> None:
-    if layout.count == 0:
+    if count == 0:
         raise ScanFileError(f"{path} holds no points.")
-    if layout.record_length == 0:
+    if record_length == 0:
         raise ScanFileError(f"{path} is damaged: its points must have a length. Got 0 bytes each.")
-    if not layout.compressed and layout.tail > layout.size:
-        there = (layout.size - layout.points) // layout.record_length
-        raise ScanFileError(
-            f"{path} is truncated: its header promises {layout.count:,} points. Got {there:,} instead."
-        )
-    if layout.compressed and layout.points + 8 >= layout.size:
-        raise ScanFileError(f"{path} is truncated: its header promises {layout.count:,} points. Got none.")
+    there = None
+    if layout.compressed and points + 8 >= size:
+        there = "none"
+    elif not layout.compressed and layout.tail > size:
+        there = f"{(size - points) // record_length:,} instead"
+    if there is not None:
+        raise ScanFileError(f"{path} is truncated: its header promises {count:,} points. Got {there}.")
+    return layout
 
 
 def read_evlrs(path: Path, layout: Layout, *, largest: int = 1 << 24) -> list[Record]:
@@ -194,7 +176,7 @@ def check_chunks(path: Path, layout: Layout) -> Any:
     """Refuse what does not fit; returns how the points are packed, as lazrs describes it."""
     import lazrs
 
-    record = layout.find(*LASZIP)
+    record = next((record for record in layout.vlrs if record.key == LASZIP), None)
     if record is None or len(record.data) < 34:
         raise _damage(path, "it lacks the record that says how its points are packed")
     vlr = lazrs.LazVlr(record.data)
@@ -214,12 +196,9 @@ def check_chunks(path: Path, layout: Layout) -> Any:
             raise _damage(path, f"{number:,} chunks do not fit into {room:,} bytes")
         file.seek(layout.points)
         chunks = lazrs.read_chunk_table(file, vlr)
-        # of chunks of one size only the last one may hold fewer
-        held = (
-            sum(points for points, _ in chunks)
-            if vlr.uses_variable_size_chunks()
-            else number * vlr.chunk_size()
-        )
+        held = number * vlr.chunk_size()  # of chunks of one size only the last one may hold fewer
+        if vlr.uses_variable_size_chunks():
+            held = sum(points for points, _ in chunks)
         if held < layout.count:
             raise _damage(
                 path, f"its header promises {layout.count:,} points; its chunks hold {held:,} at most"
