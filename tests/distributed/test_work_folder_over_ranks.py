@@ -19,7 +19,7 @@ from pinvgcn.io.atomic import atomic_file, remove_leftovers
 from pinvgcn.jobs import WorkFolder, locked
 from pinvgcn.scans import SegmentRequest, plan, segment
 from pinvgcn.scans.copies import ScanCopy
-from pinvgcn.scans.scan_files import ScanFiles
+from pinvgcn.scans.requests import ScanFiles
 
 WORK = ".pinvgcn-work"
 SETTINGS = {**QUICK, "epochs": 2, "trees": 0, "rank": 6, "geometry": False}

@@ -8,8 +8,7 @@ import pytest
 
 from pinvgcn.errors import LabelError
 from pinvgcn.io import open_scan
-from pinvgcn.scans.copies import ScanCopy
-from pinvgcn.scans.outcomes import Outcomes
+from pinvgcn.scans.copies import Outcomes, ScanCopy
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
 CLASSES = [2, 300]

@@ -7,7 +7,7 @@ import pytest
 
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.scans import SegmentRequest, segment
-from pinvgcn.scans.label_file import LabelFile
+from pinvgcn.scans.labels import LabelFile
 from pinvgcn.scans.subsample import Subsample
 
 

@@ -14,10 +14,9 @@ from streets import QUICK
 from pinvgcn.errors import DataError, InputError, LabelError, ParameterError
 from pinvgcn.io import open_scan
 from pinvgcn.scans import PredictRequest, SegmentRequest, plan, predict, segment
-from pinvgcn.scans.copies import ScanCopy
-from pinvgcn.scans.outcomes import Outcomes
+from pinvgcn.scans.copies import Outcomes, ScanCopy
 from pinvgcn.scans.protection import FOREIGN, FREE, Protection, distinct, protect
-from pinvgcn.scans.scan_files import ScanFiles
+from pinvgcn.scans.requests import ScanFiles
 from pinvgcn.scans.streaming import TileAnswers
 
 WATER = 9  # a class that no model of these tests knows

@@ -16,11 +16,10 @@ from streets import QUICK, write_street
 from pinvgcn.cli import main
 from pinvgcn.errors import PinvGCNError, ScanFileError
 from pinvgcn.scans import PredictRequest, SegmentRequest, plan, predict, segment
+from pinvgcn.scans.copies import PROTECTED, ClassifiedPoints, Outcomes
 from pinvgcn.scans.frame import Frame
-from pinvgcn.scans.label_file import LabelFile
-from pinvgcn.scans.outcomes import PROTECTED, ClassifiedPoints, Outcomes
-from pinvgcn.scans.questions import COLUMNS, write_questions
-from pinvgcn.scans.uncertainty import PULL, ConfidenceMap, choose
+from pinvgcn.scans.labels import LabelFile
+from pinvgcn.scans.questions import COLUMNS, PULL, ConfidenceMap, choose, write_questions
 
 HERE = Frame(1.0, (0.0, 0.0, 0.0), ())
 
@@ -107,7 +106,7 @@ def test_order_and_parts_change_nothing(parts):
 
 def test_few_cells_in_memory_and_a_stray(monkeypatch):
     """A scan with more cells than memory has room for, and one point far away, which is in doubt."""
-    monkeypatch.setattr("pinvgcn.scans.uncertainty.MOST", 40)
+    monkeypatch.setattr("pinvgcn.scans.questions.MOST", 40)
     seen = cloud(3_000, seed=2)
     seen.points[7] = 4_000.0, -9_000.0, 500.0
     seen.outcomes.confidence[7], seen.labelled[7] = 0.3, False

@@ -116,7 +116,8 @@ class TextWriter(ScanWriter):
         if dialect.header is not None and self._appended:
             names = [self._word(name) for name in self._appended]
             preamble[dialect.header] = extended(preamble[dialect.header], dialect.separator, names)
-        to.write(self.source.file.mark + self._encoded(preamble))
+        to.write(self.source.file.mark)
+        to.write(self._encoded(preamble))
 
     def _write(self, values: dict[str, np.ndarray], count: int, to: IO[bytes]) -> None:
         with reading(self.source.path):

@@ -1,4 +1,4 @@
-"""The copy of a scan in which every point has a class, its probability, a flag and, if asked for, a set.
+"""What is written at each point of a cloud: its class, probability, flag and, if asked for, a set.
 
 Files of numbers hold a set as an unsigned whole number whose bit i, from the least, stands for the i-th class
 in ascending order; text holds the classes themselves, as ``2|6``.
@@ -6,27 +6,208 @@ in ascending order; text holds the classes themselves, as ``2|6``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.fitting.prediction_sets import MOST, as_words, check_words, from_bits
+from pinvgcn.errors import LabelError, ParameterError, ScanFileError
+from pinvgcn.fitting.prediction_sets import MOST, SetSizes, as_bits, as_words, check_words, from_bits
 from pinvgcn.io import ScanSource, ScanWriter
+from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.scan_writer import format_of
 from pinvgcn.jobs import Progress
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
-from pinvgcn.scans.outcomes import NOTHING, PROTECTED, Outcomes
-from pinvgcn.scans.protection import Protected
-from pinvgcn.scans.scan_files import PIECE
-from pinvgcn.scans.streaming import ALONE
+from pinvgcn.scans.protection import FOREIGN, FREE, Protected
+from pinvgcn.scans.requests import PIECE
+from pinvgcn.scans.streaming import ALONE, OUTSIDE, TileAnswers
 
 PREDICTED, CONFIDENCE, FLAG, SET = "predicted", "confidence", "outside", "set"
 ABSENT = -1  # a class that is missing, in a column of whole numbers
 WIDEST = {"ply": 4}  # bytes of a whole number
+NOTHING, PROTECTED = -1, -2  # codes of a point without a prediction, and of one that keeps its file's class
+ONE = 2**20  # a probability of 1, where probabilities are summed as whole numbers
+TYPES = {
+    "codes": np.int16, "confidence": np.float32, "flags": np.uint8, "sets": np.uint64, "second": np.int16,
+    "second_confidence": np.float32,
+}  # fmt: skip
+
+
+@dataclass
+class Outcomes:
+    """For every point: the code of its class, NOTHING or PROTECTED; the class's probability; its flag."""
+
+    codes: np.ndarray  # (n,)
+    confidence: np.ndarray  # (n,) 0 where nothing is predicted or the model does not know the class
+    flags: np.ndarray  # (n,)
+    sets: np.ndarray | None = None  # (n,) bits
+    second: np.ndarray | None = None  # (n,) the next most probable class, or NOTHING
+    second_confidence: np.ndarray | None = None  # (n,)
+
+    @classmethod
+    def of(
+        cls,
+        found: TileAnswers,
+        *,
+        given: np.ndarray | None = None,
+        kept: np.ndarray | None = None,
+        second: bool = False,
+    ) -> Outcomes:
+        """From a model's answers. Points with a label of their own, ``given`` as codes, keep it, and those
+        with ``kept`` codes the class of their file; their set, as that of all, is the model's."""
+        codes, rows = found.proba.argmax(axis=1), np.arange(len(found.index))
+        alone = found.flags == ALONE
+        silent = alone.copy()
+        if given is not None:
+            codes = np.where(given >= 0, given, codes)
+        written = np.where(alone & (True if given is None else given < 0), NOTHING, codes)
+        if kept is not None:
+            written = np.where(kept == FREE, written, PROTECTED)
+            codes = np.where(kept >= 0, kept, codes)
+            silent |= kept == FOREIGN
+        arrays = {
+            "codes": written,
+            "confidence": np.where(silent, 0.0, found.proba[rows, codes]),
+            "flags": found.flags,
+        }
+        if found.sets is not None:
+            arrays["sets"] = np.where(alone, 0, as_bits(found.sets))
+        if second:
+            others = np.array(found.proba)
+            others[rows, codes] = -1.0
+            arrays["second"] = np.where(alone, NOTHING, others.argmax(axis=1))
+            arrays["second_confidence"] = np.where(alone, 0.0, others.max(axis=1))
+        return cls(**{name: array.astype(TYPES[name]) for name, array in arrays.items()})
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Those that are there, by name."""
+        every = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in every.items() if array is not None}
+
+    def at(self, rows: np.ndarray) -> Outcomes:
+        """Of some points, in memory."""
+        return Outcomes(**{name: array[rows] for name, array in self.arrays.items()})
+
+    def save(self, path: Path, index: np.ndarray) -> None:
+        """Of the points of a tile with these numbers."""
+        with atomic_file(path, error=ScanFileError) as part, part.open("wb") as file:
+            np.savez(file, index=index, **self.arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[np.ndarray, Outcomes]:
+        """The numbers of the points of a tile, and what ``save`` kept of them."""
+        with np.load(path) as kept:
+            return kept["index"], cls(**{name: kept[name] for name in kept.files if name != "index"})
+
+    @classmethod
+    def gathered(cls, tiles: Iterable[Path], start: int, count: int, folder: Path, *, sets: bool) -> Outcomes:
+        """Those of ``count`` points from number ``start`` on, from the files of tiles. They may be more than
+        fit into memory, and are put into files of a ``folder``."""
+        arrays: dict[str, np.ndarray] = {}
+
+        def on_disk(name: str) -> np.ndarray:
+            if name not in arrays:
+                arrays[name] = np.empty(0, TYPES[name])
+                if count:
+                    arrays[name] = np.memmap(folder / name, TYPES[name], mode="w+", shape=(count,))
+                if name == "codes":
+                    arrays[name][:] = NOTHING
+            return arrays[name]
+
+        for name in ("codes", "confidence", "flags", *(["sets"] if sets else [])):  # of noise alone, too
+            on_disk(name)
+        for path in tiles:
+            index, some = cls.load(path)
+            rows = slice(*np.searchsorted(index, [start, start + count]))
+            for name, values in some.arrays.items():
+                on_disk(name)[index[rows] - start] = values[rows]
+        return cls(**arrays)
+
+
+@dataclass
+class Totals:
+    """Sums over the points of copies; protected points are counted elsewhere."""
+
+    counts: np.ndarray  # (classes,)
+    sizes: np.ndarray  # (classes + 1,) points whose prediction set has 0, 1, … classes, where they have one
+    sure: float = 0.0  # the sum of the confidences
+    predicted: int = 0
+    outside: int = 0
+    alone: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, classes: int) -> Totals:
+        """Of the points of one scan, some at a time: they may be on disk."""
+        total = cls(np.zeros(classes, dtype=np.int64), np.zeros(classes + 1, dtype=np.int64))
+        for start in range(0, len(outcomes.codes), PIECE):
+            rows = slice(start, start + PIECE)
+            codes, flags = np.asarray(outcomes.codes[rows]), np.asarray(outcomes.flags[rows])
+            has = codes >= 0
+            total.counts += np.bincount(codes[has], minlength=classes)
+            total.sure += float(outcomes.confidence[rows][has].sum(dtype=float))
+            total.predicted += int(has.sum())
+            total.outside += int(((flags == OUTSIDE) & (codes != PROTECTED)).sum())
+            total.alone += int(((flags == ALONE) & (codes != PROTECTED)).sum())
+            if outcomes.sets is not None:
+                told = outcomes.sets[rows][has & (flags != ALONE)]
+                total.sizes += SetSizes.of(0.0, from_bits(told, classes)).counts
+        return total
+
+    @property
+    def mean_confidence(self) -> float:
+        """Over the points that were predicted."""
+        return self.sure / max(self.predicted, 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "counts": self.counts.tolist(), "sizes": self.sizes.tolist()}
+
+    @classmethod
+    def sum(cls, parts: Iterable[dict[str, Any]], classes: int) -> Totals:
+        """Of scans, from what ``as_dict`` gave of each."""
+        total = cls(np.zeros(classes, dtype=np.int64), np.zeros(classes + 1, dtype=np.int64))
+        for part in parts:
+            for name, value in part.items():
+                added = np.array(value) if isinstance(value, list) else value
+                setattr(total, name, getattr(total, name) + added)
+        return total
+
+
+@dataclass(frozen=True)
+class ClassifiedPoints:
+    """Some points of a cloud and their outcomes; noise is in none."""
+
+    index: np.ndarray  # (k,) numbers in the cloud
+    points: np.ndarray  # (k, 3) as the model sees them, in metres
+    outcomes: Outcomes
+    labelled: np.ndarray  # (k,) a mask: points that have a label, or keep the class of their file
+    protected: np.ndarray | None = None  # (k,) a mask: those of them without a label, where there are any
+
+    @classmethod
+    def of(
+        cls, index: np.ndarray, points: np.ndarray, outcomes: Outcomes, codes: np.ndarray | None
+    ) -> ClassifiedPoints:
+        """``codes`` are the labels of the points (k,), where they have any."""
+        given = np.zeros(len(index), dtype=bool) if codes is None else codes >= 0
+        protected = (outcomes.codes == PROTECTED) & ~given
+        return cls(index, points, outcomes, given | protected, protected)
+
+    @property
+    def changeable(self) -> np.ndarray:
+        """All but protected points: a mask (k,)."""
+        return np.ones(len(self.index), dtype=bool) if self.protected is None else ~self.protected
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """In units of 1/ONE: (k,)."""
+        return np.rint(self.outcomes.confidence.astype(float) * ONE).astype(np.int64)
+
+
+Parts = Callable[[], Iterable[ClassifiedPoints]]  # of this process, as often as they are asked for
 
 
 def default_field(source: ScanSource) -> str:
@@ -89,9 +270,7 @@ class ScanCopy:
             for start in range(0, self.source.count, PIECE):
                 rows = slice(start, min(start + PIECE, self.source.count))
                 codes = np.asarray(outcomes.codes[rows])
-                classes = self.values[np.maximum(codes, 0)]
-                if gaps or protected:
-                    classes = self._with_present(classes, codes, gaps, protected)
+                classes = self._with_present(self.values[np.maximum(codes, 0)], codes, gaps, protected)
                 columns = {
                     self.field: classes.astype(self.dtype),
                     CONFIDENCE: np.asarray(outcomes.confidence[rows]),
@@ -109,22 +288,17 @@ class ScanCopy:
     ) -> np.ndarray:
         """With what the file has where the next points keep it: where nothing is predicted what the field
         had, else -1 or no text; at protected points their class."""
-        before: dict[str, np.ndarray] = {}
-        if gaps and self.field in self.source.fields:
-            before[self.field] = self.writer.present(self.field, len(codes))
+        names = [self.field] if gaps and self.field in self.source.fields else []
         if protected:
             assert self.kept is not None
-            name = self.kept.rule.field
-            if name not in before:
-                before[name] = self.writer.present(name, len(codes))
-        present = {name: _as_written(values, self.dtype) for name, values in before.items()}
+            names.append(self.kept.rule.field)
+        present = {
+            n: _as_written(self.writer.present(n, len(codes)), self.dtype) for n in dict.fromkeys(names)
+        }
         if gaps:
             nothing: Any = "" if self.dtype.kind == "O" else ABSENT
             classes = np.where(codes == NOTHING, present.get(self.field, nothing), classes)
-        if protected:
-            assert self.kept is not None
-            classes = np.where(codes == PROTECTED, present[self.kept.rule.field], classes)
-        return classes
+        return np.where(codes == PROTECTED, present[names[-1]], classes) if protected else classes
 
 
 def _as_written(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

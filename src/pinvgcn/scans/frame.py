@@ -5,6 +5,7 @@ A model keeps the columns by names of its own, since files call the same thing d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,15 +77,7 @@ class Frame:
 
     def fields(self, source: ScanSource) -> list[str]:
         """The names that the extra columns have in a file."""
-        found = [field_of(source, name) for name in self.columns]
-        missing = [name for name, field in zip(self.columns, found, strict=True) if field is None]
-        if missing:
-            listed = ", ".join(source.fields) or "none besides x, y, z"
-            raise DataError(
-                f"{source.path} must have {' and '.join(map(repr, missing))}, which the model needs. "
-                f"Its fields: {listed}."
-            )
-        return [field for field in found if field is not None]
+        return fields_of(source, self.columns, "which the model needs")
 
     def beside(self, piece: ScanChunk, fields: list[str], source: ScanSource) -> np.ndarray:
         """The extra columns of a piece: (k, c)."""
@@ -110,9 +103,13 @@ def plain_name(field: str) -> str:
     return next((known for known, names in USEFUL.items() if name in names), name)
 
 
-def field_of(source: ScanSource, name: str) -> str | None:
-    """The field of a file that a model knows by this name."""
-    return next((field for field in source.fields if plain_name(field) == name), None)
+def fields_of(source: ScanSource, names: Sequence[str], why: str) -> list[str]:
+    """The fields of a file that a model knows by these names; all must be there, ``why`` in the message."""
+    fields = {plain_name(field): field for field in reversed(source.fields)}
+    missing = " and ".join(repr(name) for name in names if name not in fields)
+    if missing:
+        raise DataError(f"{source.path} must have {missing}, {why}. Its fields: {source.listed_fields}.")
+    return [fields[name] for name in names]
 
 
 def candidates(source: ScanSource, wanted: tuple[str, ...] | None, *, besides: str | None) -> list[str]:
@@ -135,34 +132,26 @@ class ColumnRanges:
     """The least and greatest value of columns that come piece by piece, and whether all are numbers."""
 
     def __init__(self, names: list[str]) -> None:
-        self.low = dict.fromkeys(names, np.inf)
-        self.high = dict.fromkeys(names, -np.inf)
-        self.gaps = dict.fromkeys(names, False)
+        self.names = names
+        self.low, self.high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
+        self.gaps = np.zeros(len(names), dtype=bool)
 
     def add(self, columns: dict[str, np.ndarray], rows: np.ndarray) -> None:
         """Look at these rows of a piece."""
-        for name in self.low:
+        for at, name in enumerate(self.names):
             values = np.asarray(columns[name][rows], dtype=float)
             if not np.isfinite(values).all():
-                self.gaps[name] = True
-            elif len(values):
-                self.low[name] = min(self.low[name], float(values.min()))
-                self.high[name] = max(self.high[name], float(values.max()))
+                self.gaps[at] = True
+            else:
+                self.low[at] = values.min(initial=self.low[at])
+                self.high[at] = values.max(initial=self.high[at])
 
-    def over(self, group: Group) -> ColumnRanges:
-        """Those of all processes."""
-        whole = ColumnRanges(list(self.low))
-        for name in self.low:
-            whole.low[name] = group.smallest(self.low[name])
-            whole.high[name] = group.largest(self.high[name])
-            whole.gaps[name] = bool(group.largest(int(self.gaps[name])))
-        return whole
-
-    def split(self) -> tuple[list[str], dict[str, str]]:
-        """The columns that can be used, and why the others cannot."""
+    def split(self, group: Group) -> tuple[list[str], dict[str, str]]:
+        """The columns that can be used, by the values of all processes, and why the others cannot."""
+        low, high, gaps = group.smallest(self.low), group.largest(self.high), group.largest(self.gaps)
         left = {
-            name: "has gaps" if self.gaps[name] else "is the same everywhere"
-            for name in self.low
-            if self.gaps[name] or not self.low[name] < self.high[name]
+            name: "has gaps" if gap else "is the same everywhere"
+            for name, gap, varies in zip(self.names, gaps, low < high, strict=True)
+            if gap or not varies
         }
-        return [name for name in self.low if name not in left], left
+        return [name for name in self.names if name not in left], left

@@ -23,9 +23,8 @@ from pinvgcn.jobs.work_folder import NAME
 from pinvgcn.scans.copies import ScanCopy, default_field
 from pinvgcn.scans.frame import Frame
 from pinvgcn.scans.labels import CLASSIFICATION, has_noise, noise_in
-from pinvgcn.scans.protection import Protection, check_options, protect
-from pinvgcn.scans.requests import PredictRequest, ScanRequest, SegmentRequest
-from pinvgcn.scans.scan_files import PIECE, ScanFiles
+from pinvgcn.scans.protection import Protection, protect
+from pinvgcn.scans.requests import PIECE, PredictRequest, ScanFiles, ScanRequest, SegmentRequest
 from pinvgcn.scans.subsample import Subsample
 from pinvgcn.scans.survey import Survey, survey
 
@@ -47,7 +46,12 @@ class ScanJob:
     def of(cls, request: ScanRequest, group: Group) -> ScanJob:
         """Refuses settings that cannot be used."""
         check_count("tile_points", request.tile_points)
-        check_options(request)
+        if request.only is not None and request.keep is not None:
+            raise ParameterError(
+                "--only and --keep must not stand together: --only alone keeps the classes of all other "
+                f"points. Got --only {','.join(request.only)} and --keep {','.join(request.keep)}; leave one "
+                "out."
+            )
         request.check_place()
         model = None
         if isinstance(request, SegmentRequest):

@@ -33,16 +33,14 @@ from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io.atomic import atomic_file, remove_leftovers
 from pinvgcn.jobs import Progress, WorkFolder, silent, work_folder
-from pinvgcn.scans.copies import explained
+from pinvgcn.scans.copies import ClassifiedPoints, Outcomes, Totals, explained
 from pinvgcn.scans.job import SAVED, ScanJob
-from pinvgcn.scans.outcomes import ClassifiedPoints, Outcomes, Totals
-from pinvgcn.scans.questions import Question, questions, write_questions
+from pinvgcn.scans.questions import ConfidenceMap, Question, choose, questions, write_questions
 from pinvgcn.scans.requests import PredictRequest, ScanRequest, SegmentRequest
 from pinvgcn.scans.result import Clock, ScanResult
 from pinvgcn.scans.streaming import PREDICTED, TileAnswers, answers
 from pinvgcn.scans.subsample import FittedPoints, fitted_points
 from pinvgcn.scans.survey import Survey
-from pinvgcn.scans.uncertainty import ConfidenceMap, choose
 
 SURVEY, MODEL = "survey.json", "model"
 

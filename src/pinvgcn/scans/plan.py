@@ -126,7 +126,8 @@ def _outputs(job: ScanJob, seen: Survey) -> dict[str, str]:
     request, copy = job.request, job.copy(0, seen, dry=True)
     facts = {"class goes to": copy.field}
     if seen.protected is not None:
-        facts["protected"] = seen.protected.planned(asprs=job.files.asprs)
+        lines = [seen.protected.line(asprs=job.files.asprs), *seen.protected.notes()]
+        facts["protected"] = "; ".join(lines)
     if copy.sets:
         facts["set goes to"] = f"{SET}: {explained(seen.classes, copy.format)}"
     facts["written"] = f"{request.out}, {copy.format.upper()}" if request.folder is None else str(request.out)

@@ -6,7 +6,7 @@ They take part in the cloud as all others do; a model may know their class or no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import together
-from pinvgcn.errors import DataError, LabelError, ParameterError
+from pinvgcn.errors import DataError, LabelError
 from pinvgcn.io import ScanSource
 from pinvgcn.scans.frame import plain_name
-from pinvgcn.scans.label_file import LABELS
 from pinvgcn.scans.labels import (
     CLASSIFICATION,
     LAS,
     MOST,
+    NAMES,
     as_number,
     has_noise,
     name_of,
@@ -29,8 +29,7 @@ from pinvgcn.scans.labels import (
     plain_class,
     too_many,
 )
-from pinvgcn.scans.requests import ScanRequest, SegmentRequest
-from pinvgcn.scans.scan_files import PIECE, ScanFiles
+from pinvgcn.scans.requests import PIECE, ScanFiles, ScanRequest, SegmentRequest
 
 FREE, FOREIGN = -1, -2  # codes: a point that is not protected, and one whose class the model does not know
 ONLY, KEEP = "--only", "--keep"
@@ -42,7 +41,7 @@ class Protection:
     """Which classes of the field that holds them are protected."""
 
     option: str  # ONLY or KEEP
-    words: tuple[str, ...]  # as they were typed; no text means a gap
+    words: Sequence[str]  # as they were typed; no text means a gap
     field: str
 
     @classmethod
@@ -92,15 +91,6 @@ class Protection:
         return f"{self.option} {','.join(self.words)}"
 
 
-def check_options(request: ScanRequest) -> None:
-    """That one of the two is given at most."""
-    if request.only is not None and request.keep is not None:
-        raise ParameterError(
-            "--only and --keep must not stand together: --only alone keeps the classes of all other points. "
-            f"Got --only {','.join(request.only)} and --keep {','.join(request.keep)}; leave one out."
-        )
-
-
 def class_field(source: ScanSource, target: str, labels: str | None) -> str | None:
     """The field that holds a file's classes: the ``target`` that is written, if the file has it; else
     ``classification`` of LAS, the field of the labels, or a column with the name of one."""
@@ -111,7 +101,7 @@ def class_field(source: ScanSource, target: str, labels: str | None) -> str | No
     if labels in source.fields:
         return labels
     names = {plain_name(field): field for field in reversed(source.fields)}
-    return next((names[name] for name in reversed(LABELS) if name in names), None)
+    return next((names[name] for name in reversed(NAMES) if name in names), None)
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ class Protected:
 
     rule: Protection
     counts: list[tuple[Any, int]]  # classes in ascending order, None for gaps
-    absent: tuple[str, ...]  # words that no point has
+    absent: Sequence[str]  # words that no point has
 
     @property
     def points(self) -> int:
@@ -145,10 +135,6 @@ class Protected:
         keep = "point keeps its class" if self.points == 1 else "points keep their class"
         return f"{self.points:,} {keep} in {self.rule.field!r} ({self.rule.said}){what}"
 
-    def planned(self, *, asprs: bool) -> str:
-        """For a dry run, which has no notes."""
-        return "; ".join([self.line(asprs=asprs), *self.notes()])
-
     def notes(self) -> list[str]:
         """What may be a mistake."""
         if not self.absent:
@@ -168,21 +154,11 @@ class Protected:
             "absent": list(self.absent),
         }
 
-    def noted(self) -> dict[str, Any]:
-        """For a job that is started again."""
-        rule = self.rule
-        return {
-            "rule": [rule.option, list(rule.words), rule.field],
-            "counts": self.counts,
-            "absent": list(self.absent),
-        }
-
     @classmethod
-    def from_note(cls, said: dict[str, Any]) -> Protected:
-        """What ``noted`` gave."""
-        option, words, field = said["rule"]
+    def from_dict(cls, said: dict[str, Any]) -> Protected:
+        """What ``dataclasses.asdict`` gave, as JSON keeps it."""
         counts = [(value, count) for value, count in said["counts"]]
-        return cls(Protection(option, tuple(words), field), counts, tuple(said["absent"]))
+        return cls(Protection(**said["rule"]), counts, said["absent"])
 
 
 def protect(
@@ -193,15 +169,16 @@ def protect(
 
     Points with another label of their own, in ``given`` (n,) codes, are free: the label is newer.
     """
-    reader = _ClassReader(rule, classes)
+    code = {str(value): number for number, value in enumerate(classes)}
+    codes, mine = {}, (Counter[Any](), Counter[Any](), Counter[str]())
     with together(files.group):
-        codes = {at: reader.read(files.open(at), None if given is None else given[at]) for at in files.mine}
+        for at in files.mine:
+            codes[at] = _read(rule, files.open(at), None if given is None else given[at], code, *mine)
     seen, kept, free = Counter[Any](), Counter[Any](), 0
-    own = (list(reader.seen.items()), list(reader.kept.items()), reader.free)
-    for one, other, count in files.group.values(own):
+    for one, other, count in files.group.values([list(counter.items()) for counter in mine]):
         seen.update(dict(one))
         kept.update(dict(other))
-        free += count
+        free += dict(count).get("free", 0)
     met = {word for value in seen for word in rule.named(value)}
     absent = tuple(dict.fromkeys(word for word in rule.words if word not in met))
     if not met:
@@ -216,52 +193,39 @@ def protect(
     return codes, Protected(rule, [(value, kept[value]) for value in sorted(kept, key=_order)], absent)
 
 
-class _ClassReader:
-    """Reads the class columns of files and counts."""
-
-    def __init__(self, rule: Protection, classes: list[Any]) -> None:
-        self.rule = rule
-        self.code = {str(value): code for code, value in enumerate(classes)}
-        self.seen: Counter[Any] = Counter()  # points of each class
-        self.kept: Counter[Any] = Counter()  # those that are protected
-        self.free = 0  # points that get a class from the model
-
-    def read(self, source: ScanSource, given: np.ndarray | None) -> np.ndarray:
-        self.rule.check(source)
-        name, noisy = self.rule.field, has_noise(source)
-        codes = np.full(source.count, FREE, dtype=np.int16)
-        for piece in source.chunks(PIECE, fields={name, *([CLASSIFICATION] if noisy else [])}):
-            rows = slice(piece.start, piece.start + len(piece))
-            values, which = distinct(piece.fields[name], f"{source.path}: {name!r}")
-            own = np.array([self._code(value) for value in values], dtype=np.int16)[which]
-            asked = ~noise_in(piece) if noisy else np.ones(len(piece), dtype=bool)
-            own[~asked] = FREE  # noise keeps its class whatever is asked for
-            if given is not None:
-                labelled = given[rows] >= 0
-                own[labelled & (given[rows] != own)] = FREE
-                asked &= ~labelled
-            codes[rows] = own
-            self._count(values, which, own, asked, f"{source.path}: {name!r}")
-        return codes
-
-    def _code(self, value: Any) -> int:
-        if not self.rule.keeps(value):
-            return FREE
-        return FOREIGN if value is None else self.code.get(str(value), FOREIGN)
-
-    def _count(
-        self, values: list[Any], which: np.ndarray, own: np.ndarray, asked: np.ndarray, name: str
-    ) -> None:
-        every = np.bincount(which, minlength=len(values))
-        kept = np.bincount(which[own != FREE], minlength=len(values))
-        for value, count, stay in zip(values, every.tolist(), kept.tolist(), strict=True):
-            if count:
-                self.seen[value] += count
-            if stay:
-                self.kept[value] += stay
-        if len(self.seen) > MOST:
+def _read(
+    rule: Protection,
+    source: ScanSource,
+    given: np.ndarray | None,
+    code: Mapping[str, int],
+    seen: Counter[Any],
+    kept: Counter[Any],
+    free: Counter[str],
+) -> np.ndarray:
+    """The codes of one file; counts its points by class, those that are kept, and those that are free."""
+    rule.check(source)
+    name, noisy = f"{source.path}: {rule.field!r}", has_noise(source)
+    codes = np.full(source.count, FREE, dtype=np.int16)
+    for piece in source.chunks(PIECE, fields={rule.field, *([CLASSIFICATION] if noisy else [])}):
+        rows = slice(piece.start, piece.start + len(piece))
+        values, which = distinct(piece.fields[rule.field], name)
+        stays = [rule.keeps(value) for value in values]
+        known = [FOREIGN if value is None else code.get(str(value), FOREIGN) for value in values]
+        own = np.where(stays, known, FREE).astype(np.int16)[which]
+        asked = ~noise_in(piece) if noisy else np.ones(len(piece), dtype=bool)
+        own[~asked] = FREE  # noise keeps its class whatever is asked for
+        if given is not None:
+            labelled = given[rows] >= 0
+            own[labelled & (given[rows] != own)] = FREE
+            asked &= ~labelled
+        codes[rows] = own
+        for counter, chosen in ((seen, which), (kept, which[own != FREE])):
+            counts = np.bincount(chosen, minlength=len(values)).tolist()
+            counter.update({value: count for value, count in zip(values, counts, strict=True) if count})
+        if len(seen) > MOST:
             raise too_many(name, values[-1])
-        self.free += int((asked & (own == FREE)).sum())
+        free["free"] += int((asked & (own == FREE)).sum())
+    return codes
 
 
 def distinct(values: np.ndarray, name: str) -> tuple[list[Any], np.ndarray]:

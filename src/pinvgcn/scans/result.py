@@ -18,10 +18,9 @@ from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.scans.labels import name_of
 from pinvgcn.scans.protection import Protected
-from pinvgcn.scans.questions import Question
-from pinvgcn.scans.scan_files import ScanFiles
+from pinvgcn.scans.questions import ConfidenceMap, Question
+from pinvgcn.scans.requests import ScanFiles
 from pinvgcn.scans.subsample import FittedPoints
-from pinvgcn.scans.uncertainty import ConfidenceMap
 from pinvgcn.wording import counted, verb
 
 MISPLACED = 0.9  # of the points far from all of training: it is not the model that is wrong

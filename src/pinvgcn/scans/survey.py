@@ -6,7 +6,7 @@ Each process reads its own files; then all know the same.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ import numpy as np
 from pinvgcn.errors import DataError, LabelError
 from pinvgcn.io import ScanSource
 from pinvgcn.jobs import Progress
-from pinvgcn.scans.frame import ColumnRanges, Frame, candidates, field_of, plain_name
-from pinvgcn.scans.label_file import LabelFile
+from pinvgcn.scans.frame import ColumnRanges, Frame, candidates, fields_of, plain_name
 from pinvgcn.scans.labels import (
     CLASSIFICATION,
     MOST,
@@ -24,13 +23,13 @@ from pinvgcn.scans.labels import (
     UNKNOWN,
     Classes,
     FieldLabels,
+    LabelFile,
     has_noise,
     noise_in,
     too_many,
 )
 from pinvgcn.scans.protection import Protected
-from pinvgcn.scans.requests import SegmentRequest
-from pinvgcn.scans.scan_files import PIECE, ScanFiles
+from pinvgcn.scans.requests import PIECE, ScanFiles, SegmentRequest
 
 
 @dataclass(frozen=True)
@@ -51,27 +50,18 @@ class Survey:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "metres": self.frame.metres,
-            **self.frame.about(),
-            "left_out": self.left_out,
-            "classes": self.classes,
-            "counts": self.counts.tolist(),
-            "points": self.points,
-            "protected": None if self.protected is None else self.protected.noted(),
-        }
+        return {**asdict(self), "counts": self.counts.tolist()}
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Survey:
         """What ``as_dict`` gave."""
-        return cls(
-            Frame(said["metres"], tuple(said["origin"]), tuple(said["columns"])),
-            said["left_out"],
-            said["classes"],
-            np.array(said["counts"], dtype=np.int64),
-            said["points"],
-            None if said["protected"] is None else Protected.from_note(said["protected"]),
-        )
+        frame, kept = said["frame"], said["protected"]
+        made = {
+            "frame": Frame(frame["metres"], tuple(frame["origin"]), tuple(frame["columns"])),
+            "counts": np.array(said["counts"], dtype=np.int64),
+            "protected": None if kept is None else Protected.from_dict(kept),
+        }
+        return cls(**{**said, **made})
 
 
 def survey(
@@ -102,20 +92,15 @@ class _Reader:
         self.beside = LabelFile.of_scans(request, files) if is_file(request.labels, first) else None
         own = request.labels if self.beside is None else None
         self.names = {plain_name(field): field for field in candidates(first, request.features, besides=own)}
-        self.lacking = self._lacking() if request.features is None else {}
+        self.lacking: dict[str, str] = {}  # columns of the first file that another does not have
+        for path, fields in zip(files.paths, files.fields if request.features is None else [], strict=False):
+            for name in self.names.keys() - {plain_name(field) for field in fields}:
+                self.lacking.setdefault(name, f"is not in {path.name}")
         self.ranges = ColumnRanges([name for name in self.names if name not in self.lacking])
         self.classes = Classes()
         self.codes: dict[int, np.ndarray] = {}
         self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
         self.done = 0
-
-    def _lacking(self) -> dict[str, str]:
-        """Columns of the first file that another does not have."""
-        lacking: dict[str, str] = {}
-        for path, fields in zip(self.files.paths, self.files.fields, strict=True):
-            for name in self.names.keys() - {plain_name(field) for field in fields}:
-                lacking.setdefault(name, f"is not in {path.name}")
-        return lacking
 
     def read(self, file: int, progress: Progress) -> None:
         """One pass over a file."""
@@ -125,7 +110,8 @@ class _Reader:
             own = FieldLabels.of(source, self.request.labels, self.request.unlabelled)
         if self.request.features is not None:
             candidates(source, self.request.features, besides=None if own is None else own.name)
-        fields = {name: _known(source, name) for name in self.ranges.low}
+        names = self.ranges.names
+        fields = dict(zip(names, fields_of(source, names, "as the first scan has"), strict=True))
         noisy = has_noise(source)
         wanted = {*fields.values(), *([own.name] if own else []), *([CLASSIFICATION] if noisy else [])}
         codes = self.codes[file] = np.full(source.count, UNKNOWN, dtype=np.int16)
@@ -198,7 +184,7 @@ class _Reader:
 
     def agreed_columns(self) -> tuple[list[str], dict[str, str]]:
         """The columns to use by the values in all files, and why others are left out, by their field."""
-        used, left_out = self.ranges.over(self.files.group).split()
+        used, left_out = self.ranges.split(self.files.group)
         return used, {self.names[name]: why for name, why in {**self.lacking, **left_out}.items()}
 
 
@@ -216,13 +202,6 @@ def is_file(labels: str, source: ScanSource) -> bool:
             f"Its fields: {', '.join(source.fields) or 'none besides x, y, z'}."
         )
     return path.is_file()
-
-
-def _known(source: ScanSource, name: str) -> str:
-    field = field_of(source, name)
-    if field is None:
-        raise DataError(f"{source.path} must have a field {name!r}, as the first scan has.")
-    return field
 
 
 def _check(files: ScanFiles, labels: str, classes: list[Any], counts: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pinvgcn.report.figures.drawing import WIDTH, drawing, inline_svg
 from pinvgcn.report.figures.palette import BLUE, LOWEST, SEQUENTIAL, confidence_colours
-from pinvgcn.scans.uncertainty import ConfidenceMap
+from pinvgcn.scans.questions import ConfidenceMap
 
 LONGEST = 2048  # pixels of a side
 TALLEST = 9.0  # inches
