@@ -173,6 +173,7 @@ class ScanWriter(ABC):
             )
         with writing(self.out):
             self._end(self._to)
+            self._to.flush()
             self._to.close()
 
     def _close(self) -> None:

@@ -30,7 +30,9 @@ class CoarseningSums:
 
     def add(self, points: np.ndarray, values: np.ndarray) -> None:
         """Points (k, d or more) and their values (k, w)."""
-        self._join(*grouped(self._cells_of(points), values))
+        new = grouped(self._cells_of(points), values)
+        both = [np.concatenate(pair) for pair in zip((self.cells, self.sums), new, strict=True)]
+        self.cells, self.sums = grouped(*both)
         self.coarsen_to(self.most)
 
     def coarsen(self, times: int = 1) -> None:
@@ -62,13 +64,16 @@ class CoarseningSums:
         both = group.rows(np.hstack([self.cells, self.sums]))
         whole = CoarseningSums(self.cells.shape[1], self.sums.shape[1], self.most)
         whole.side = self.side
-        whole._join(*np.split(both, [self.cells.shape[1]], axis=1))
+        whole.cells, whole.sums = grouped(*np.split(both, [self.cells.shape[1]], axis=1))
         whole.coarsen_to(whole.most)
         return whole
 
     def rows(self, points: np.ndarray) -> np.ndarray:
         """The row of the cell of each point: (k,); all of them must have been added."""
-        _, which = _distinct(np.concatenate([self.cells, self._cells_of(points)]))
+        every = np.concatenate([self.cells, self._cells_of(points)])
+        order, first = _sorted(every)
+        which = np.empty(len(every), dtype=np.int64)
+        which[order] = np.repeat(np.arange(len(first)), np.diff([*first, len(every)]))
         return which[len(self) :]
 
     @property
@@ -84,11 +89,6 @@ class CoarseningSums:
         """Cells that there would be."""
         return len(_sorted(self.cells >> min(times, 62))[1])
 
-    def _join(self, cells: np.ndarray, sums: np.ndarray) -> None:
-        self.cells, self.sums = grouped(
-            np.concatenate([self.cells, cells]), np.concatenate([self.sums, sums])
-        )
-
 
 def grouped(cells: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct cells in ascending order, and the sums of the values of each."""
@@ -96,14 +96,6 @@ def grouped(cells: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if not len(order):
         return cells, values
     return cells[order[first]], np.add.reduceat(values[order], first, axis=0)
-
-
-def _distinct(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct cells, and for each row which of them it is."""
-    order, first = _sorted(cells)
-    which = np.empty(len(cells), dtype=np.int64)
-    which[order] = np.repeat(np.arange(len(first)), np.diff([*first, len(cells)]))
-    return cells[order[first]], which
 
 
 def _sorted(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.distributed.group import Group
 from pinvgcn.distributed.rows import hashed
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
@@ -51,7 +50,11 @@ class Subsample:
     def of(cls, counts: np.ndarray, unlabelled: int, size: int, *, random_state: int = 0) -> Subsample:
         """About ``size`` points, from ``counts`` labels of each class and ``unlabelled`` points."""
         total = int(counts.sum())
-        quotas = counts if total <= size // 2 else _quotas(counts, size // 2)
+        quotas = counts
+        if total > size // 2:  # of each class up to FEWEST, and of the rest equal shares
+            base = np.minimum(counts, FEWEST)
+            spare = max(0, size // 2 - int(base.sum()))
+            quotas = base + (spare * (counts - base) / max(1, int((counts - base).sum()))).astype(int)
         if total + unlabelled <= size:
             return cls(np.ones(len(counts) + 1), random_state)
         wanted = min(max(0, size - int(quotas.sum())), unlabelled)
@@ -69,14 +72,6 @@ class Subsample:
     def everything(self) -> bool:
         """Whether all points are drawn."""
         return bool((self.shares >= 1).all())
-
-
-def _quotas(counts: np.ndarray, size: int) -> np.ndarray:
-    """How many of each class: up to FEWEST, and of the rest equal shares."""
-    base = np.minimum(counts, FEWEST)
-    spare = max(0, size - int(base.sum()))
-    quotas: np.ndarray = base + (spare * (counts - base) / max(1, int((counts - base).sum()))).astype(int)
-    return quotas
 
 
 def fitted_points(tiles: Tiles, drawn: Subsample, progress: Progress) -> FittedPoints:
@@ -104,7 +99,7 @@ def fitted_points(tiles: Tiles, drawn: Subsample, progress: Progress) -> FittedP
             index.append(piece.index[some])
             rows.append(np.hstack([points, piece.columns[some], *found]))
         measured.end()
-    numbers, values = _in_order(np.concatenate(index), np.concatenate(rows), tiles.group)
+    numbers, values = _in_order(np.concatenate(index), np.concatenate(rows), tiles)
     width = tiles.columns - tiles.beside
     points, columns, beside, shape = np.split(values, np.cumsum([3, width, tiles.beside]), axis=1)
     return FittedPoints(
@@ -116,13 +111,14 @@ def fitted_points(tiles: Tiles, drawn: Subsample, progress: Progress) -> FittedP
     )
 
 
-def _in_order(index: np.ndarray, rows: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:
+def _in_order(index: np.ndarray, rows: np.ndarray, tiles: Tiles) -> tuple[np.ndarray, np.ndarray]:
     """Rows by rising index over all processes, equally many on each."""
+    group = tiles.group
     every = np.sort(group.rows(index))
     firsts = every[np.arange(1, group.size) * len(every) // group.size] if len(every) else np.empty(0)
     to = np.searchsorted(firsts, index, side="right")
-    parts = [to == rank for rank in range(group.size)]
-    numbers = np.concatenate(group.swap([index[part] for part in parts]))
-    values = np.concatenate(group.swap([rows[part] for part in parts]))
+    numbers, values = (
+        np.concatenate(group.swap([some[to == rank] for rank in range(group.size)])) for some in (index, rows)
+    )
     order = np.argsort(numbers)
     return numbers[order], values[order]
