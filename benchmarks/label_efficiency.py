@@ -28,8 +28,7 @@ from pinvgcn.experiments.comparison import RunScore
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import TITLES, Method, PreparedMethod, Task
-from pinvgcn.report.figures.drawing import drawing, light_grid
-from pinvgcn.report.figures.palette import BLUE, GREEN, INK, ORANGE, VERMILLION
+from pinvgcn.report.figures.drawing import BLUE, GREEN, INK, ORANGE, VERMILLION, drawing, light_grid
 
 DATA = ("oakland1", "oakland2", "street", "mushroom", "covertype67")
 STREET = 30_000  # points

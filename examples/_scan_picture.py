@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from pinvgcn.report.figures.palette import DIVERGING, class_colours
+from pinvgcn.report.figures.drawing import DIVERGING, class_colours
 from pinvgcn.report.figures.scene import camera_for, render
 
 __all__ = ["DIVERGING", "PALE", "class_colours", "draw_scan"]

@@ -19,7 +19,7 @@ from pinvgcn.cli.reproduce import METHODS
 from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.catalogue import chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import ledger_of
-from pinvgcn.report.environment import source_digest
+from pinvgcn.report.page import source_digest
 
 COMMAND = [sys.executable, "-m", "pinvgcn", "reproduce"]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pinvgcn
-from pinvgcn.report.environment import environment, source_digest
+from pinvgcn.report.page import environment, source_digest
 
 
 def test_versions() -> None:

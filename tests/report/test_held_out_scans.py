@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.report.held_out_scans import AS_LABELLED, SIMPLE, held_out_of_scan
+from pinvgcn.report.held_out import AS_LABELLED, SIMPLE, held_out_of_scan
 
 
 def test_methods_answer_labels_that_they_have_not_seen():

@@ -14,9 +14,8 @@ from pinvgcn.experiments.methods.pinvgcn import OURS
 from pinvgcn.experiments.task import Sink
 from pinvgcn.io.atomic import write_text
 from pinvgcn.report import figures
-from pinvgcn.report.environment import environment
 from pinvgcn.report.learned import learned_filters, mean_weights
-from pinvgcn.report.page import render
+from pinvgcn.report.page import environment, render
 
 
 def write_report(demo: Demo, folder: Path, *, progress: Sink = lambda line: None) -> Path:

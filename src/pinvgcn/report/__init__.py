@@ -1,11 +1,9 @@
 """What a result is worth, and the page about it: evaluation, figures, HTML.
 
 - ``evaluation``: accuracy, recall, F1 and their intervals, from a confusion matrix
-- ``held_out``: methods fitted without each fold of the labels; ``held_out_scans`` and ``held_out_tables`` say
-  which methods, and from what
+- ``held_out``, ``held_out_tables``: methods fitted without each fold of the labels, of a scan and of a table
 - ``learned``: the filters of a trained network, as numbers
-- ``environment``: versions and processors that a result was computed with
-- ``figures``: numbers in, inline SVG out; one kind of figure a file
+- ``figures``: numbers in, inline SVG out; ``scan``, ``table``, ``model``, ``curves``, ``methods``
 - ``page``: a template and values in, a page out
 - ``templates``: a file for each kind of report, and one style sheet
 - ``scan_page``, ``table_page``: the pages of ``pinvgcn segment --report`` and ``classify --report``

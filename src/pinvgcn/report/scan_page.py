@@ -11,8 +11,7 @@ from pinvgcn.io.asprs import class_name
 from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.report import figures
-from pinvgcn.report.held_out import OURS, HeldOut
-from pinvgcn.report.held_out_scans import FOLDS, held_out_of_scan
+from pinvgcn.report.held_out import FOLDS, OURS, HeldOut, held_out_of_scan
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
 from pinvgcn.scans import ScanResult

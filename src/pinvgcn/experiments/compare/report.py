@@ -13,10 +13,9 @@ from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.methods.pinvgcn import OURS
 from pinvgcn.io.atomic import atomic_file, write_text
 from pinvgcn.report import figures
-from pinvgcn.report.environment import environment
 from pinvgcn.report.figures.drawing import inline_svg, write_png
 from pinvgcn.report.figures.methods import MethodRuns, method_chart
-from pinvgcn.report.page import render
+from pinvgcn.report.page import environment, render
 
 FILES = ("results.json", "comparison.png", "report.html")
 MEASURES = {"accuracy": "Accuracy", "macro_f1": "Macro F1"}

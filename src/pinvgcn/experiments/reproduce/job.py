@@ -15,7 +15,7 @@ from pinvgcn.experiments.reproduce.ledger import FORMAT, Ledger, ledger_of
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Event, Runner, Show
-from pinvgcn.report.environment import environment, source_digest
+from pinvgcn.report.page import environment, source_digest
 from pinvgcn.wording import counted
 
 LAST_SEED = 2**32 - 1  # that the generators of random numbers take

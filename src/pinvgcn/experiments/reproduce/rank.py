@@ -11,7 +11,7 @@ from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, eigenvector
 from pinvgcn.experiments.reproduce.results import Results, RunSummary
 from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
-from pinvgcn.report.figures.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 # Eigenvectors that exist with λ < 1: what is planned beyond is one entry. What was used, the results tell.
 LARGEST = {"mushroom": 83, "covertype45": 92, "covertype67": 112}

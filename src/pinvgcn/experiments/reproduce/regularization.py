@@ -11,7 +11,7 @@ from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import NETWORKS, TaskSpec
 from pinvgcn.experiments.task import TITLES
 from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw
-from pinvgcn.report.figures.palette import BLUE, VERMILLION
+from pinvgcn.report.figures.drawing import BLUE, VERMILLION
 
 FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 LOOKS = {200: Look("PinvGCN, rank 200", BLUE, "s"), 500: Look("PinvGCN, rank 500", VERMILLION, "D")}

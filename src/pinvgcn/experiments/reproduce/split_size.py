@@ -12,7 +12,7 @@ from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.task_specs import TABLES, TaskSpec
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
-from pinvgcn.report.figures.palette import BLUE, GREEN, ORANGE, VERMILLION
+from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, VERMILLION
 
 SIZES = (5, 10, 20, 50)  # labels per class
 LOOKS = {

@@ -1,12 +1,10 @@
 """Numbers in, inline SVG out: a file for each thing that is shown.
 
-``drawing`` has their looks and the way into a page, ``palette`` the colours; ``scene`` renders points.
+``drawing`` has their looks, their colours and the way into a page; ``scene`` renders points.
 """
 
-from pinvgcn.report.figures.confusion import confusion
-from pinvgcn.report.figures.network import filters, training
-from pinvgcn.report.figures.plan import plan
-from pinvgcn.report.figures.scan import confidence, patterns, segmentation, views
+from pinvgcn.report.figures.model import confusion, filters, training
+from pinvgcn.report.figures.scan import confidence, patterns, plan, segmentation, views
 from pinvgcn.report.figures.table import importance, row_map
 
 __all__ = [

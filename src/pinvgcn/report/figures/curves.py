@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from pinvgcn.report.figures.drawing import WIDTH, drawing, light_grid
-from pinvgcn.report.figures.palette import GREY, INK
+from pinvgcn.report.figures.drawing import GREY, INK, WIDTH, drawing, light_grid
 
 CROSS = "x"
 LEVEL: dict[str, Any] = {"color": INK, "linewidth": 0.9, "linestyle": (0, (1, 2))}

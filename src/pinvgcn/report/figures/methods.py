@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from pinvgcn.report.figures.drawing import WIDTH, drawing, light_grid
-from pinvgcn.report.figures.palette import BLUE, INK, ORANGE
+from pinvgcn.report.figures.drawing import BLUE, INK, ORANGE, WIDTH, drawing, light_grid
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,45 @@
-"""Pictures of a scan: its classes, its errors, its eigenvectors, the model's confidence."""
+"""Pictures of a scan: its classes, its errors, its eigenvectors, the model's confidence, a plan of that."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pinvgcn.checks import UNLABELLED
-from pinvgcn.report.figures.drawing import WIDTH, drawing, inline_svg, light_grid
-from pinvgcn.report.figures.palette import (
+from pinvgcn.report.figures.drawing import (
     BLUE,
     DIVERGING,
     GREY,
     INK,
+    LOWEST,
+    SEQUENTIAL,
     VERMILLION,
+    WIDTH,
     class_colours,
     confidence_colours,
+    drawing,
+    inline_svg,
+    light_grid,
 )
 from pinvgcn.report.figures.scene import Projection, camera_for, render
+from pinvgcn.scans.uncertainty import ConfidenceMap
 
 SIDES = (("From one side", -62.0, 38.0), ("From the other side", 118.0, 38.0), ("From above", -90.0, 89.0))
 MOST = 150_000  # points that a picture has room for
 IN_A_ROW = 6  # names of classes
 PALE = to_rgb("#b0b0b0")
+LONGEST = 2048  # pixels of a side of a plan
+TALLEST = 9.0  # inches of it
+MARKED = 4_000  # cells with labels that are drawn
 
 
 def views(points: np.ndarray, codes: np.ndarray, class_names: tuple[str, ...]) -> str:
@@ -202,3 +214,67 @@ def _metres(axes: Axes, camera: Projection, points: np.ndarray) -> None:
 
 def _dot(colour: Any, label: str) -> Line2D:
     return Line2D([], [], linestyle="", marker="o", markersize=6, color=colour, label=label)
+
+
+def plan(cells: ConfidenceMap, places: Sequence[tuple[float, float]]) -> str:
+    """The scan from above: cells coloured by confidence, those with labels marked, numbers at ``places``."""
+    image, extent = _image(cells)
+    shape = (extent[3] - extent[2]) / (extent[1] - extent[0])
+    labelled = np.flatnonzero(cells.labels)
+    at = cells.low[labelled[:: -(-len(labelled) // MARKED) or 1]] + cells.side / 2
+    disc: dict[str, Any] = {"facecolors": "white", "edgecolors": "black", "linewidths": 1.0, "zorder": 4}
+    bold: dict[str, Any] = {"fontsize": 7.5, "fontweight": "bold", "color": "black", "zorder": 5}
+    bold |= {
+        "ha": "center",
+        "va": "center_baseline",
+        "path_effects": [withStroke(linewidth=2.2, foreground="white")],
+    }
+    with drawing(WIDTH, min(0.86 * WIDTH * shape + 0.8, TALLEST)) as figure:
+        axes = figure.subplots()
+        axes.imshow(image, extent=extent, origin="lower", interpolation="nearest", aspect="equal", zorder=2)
+        dots: dict[str, Any] = {"c": BLUE, "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
+        axes.scatter(at[:, 0], at[:, 1], s=15, label="labelled points", **dots)
+        for number, (x, y) in enumerate(places, start=1):
+            axes.scatter([x], [y], s=150, **disc)
+            axes.text(x, y, str(number), **bold)
+        if places:
+            axes.scatter([], [], s=60, label="place where a label would help most", **disc)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+        axes.set(xlabel="x", ylabel="y")
+        colours = ScalarMappable(Normalize(LOWEST, 1.0), SEQUENTIAL)
+        scale = figure.colorbar(
+            colours, ax=axes, shrink=0.55, aspect=26, pad=0.015, extend="min", label="mean confidence"
+        )
+        scale.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+        scale.outline.set_visible(False)
+        if len(labelled) or places:
+            axes.legend(
+                loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, handletextpad=0.1, ncols=2
+            )
+    what = "The scan from above, coloured by the model's mean confidence; labelled points and the places"
+    return inline_svg(figure, "plan", f"{what} where a label would help most are marked.")
+
+
+def _image(cells: ConfidenceMap) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+    """RGBA (height, width, 4), and where it lies. Strays far away are left out of a map that would show
+    nothing else."""
+    place = np.rint((cells.low - cells.low.min(axis=0)) / cells.side).astype(np.int64)  # (n, 2)
+    stays = np.ones(len(place), dtype=bool)
+    for at in place.T:
+        if at.max() >= LONGEST:
+            low, high = np.quantile(np.repeat(at, np.maximum(cells.points, 1).clip(max=100)), [0.001, 0.999])
+            stays &= (at >= low) & (at <= high)
+    place, corner = place[stays] - place[stays].min(axis=0), cells.low[stays].min(axis=0)
+    fine = max(1, -(-int(place.max()) // LONGEST))  # cells of a pixel
+    column, row = (place // fine).T
+    points, shape = cells.points[stays], (int(row.max()) + 1, int(column.max()) + 1)
+    total, weight = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, (row, column), np.nan_to_num(cells.confidence[stays]) * points)
+    np.add.at(weight, (row, column), points)
+    mean = np.divide(total, weight, out=np.ones(shape), where=weight > 0)
+    image = confidence_colours(mean)
+    image[..., 3] = weight > 0
+    side = cells.side * fine
+    return image, (corner[0], corner[0] + shape[1] * side, corner[1], corner[1] + shape[0] * side)

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.fitting.importance import ColumnImportance
-from pinvgcn.report.figures.drawing import WIDTH, drawing, inline_svg, light_grid
-from pinvgcn.report.figures.palette import BLUE, GREY, INK, class_colours
+from pinvgcn.report.figures.drawing import (
+    BLUE,
+    GREY,
+    INK,
+    WIDTH,
+    class_colours,
+    drawing,
+    inline_svg,
+    light_grid,
+)
 from pinvgcn.wording import cut
 
 MOST = 6_000  # points that are drawn
