@@ -9,8 +9,7 @@ import pytest
 
 from oracles import gaussian_kernel
 from pinvgcn.kernels import Box, FourierKernel
-from pinvgcn.kernels.convolution import FourierGram
-from pinvgcn.kernels.fourier import OUTSIDE, REACH, combine, pack, unpack
+from pinvgcn.kernels.fourier import OUTSIDE, REACH, FourierGram, combine, pack, unpack
 
 EXTENT = np.array([2.0, 0.5, 1.0])
 

@@ -15,8 +15,8 @@ import numpy as np
 from pinvgcn.errors import ParameterError
 from pinvgcn.graphs.base import DENSE_NODES
 from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
-from pinvgcn.spectra.certificate import ALL_ROWS
-from pinvgcn.spectra.feature_map import MOST_BY_QR, MOST_FEATURES
+from pinvgcn.spectra.kernel_pairs import MOST_BY_QR, MOST_FEATURES
+from pinvgcn.spectra.operator import ALL_ROWS
 
 MOST_NODES = 20_000  # of the dense solver: its matrices take 4 × 8 n² bytes
 MOST_GATHERED = 3_000  # nodes of several ranks that each of them may have whole

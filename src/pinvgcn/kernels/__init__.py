@@ -7,14 +7,14 @@ A kernel sums over nodes in two steps that never see all pairs of nodes at once:
 
 ``taylor.py`` has monomials, few where σ is about the size of the cloud;
 ``fourier.py`` has trigonometric features and costs O(n) in one to three dimensions;
-both make the Gram matrix of their features in one pass (``convolution.py``: by FFT).
+both make the Gram matrix of their features in one pass, the second by FFT.
 ``cutoff.py`` keeps the pairs that see each other, few where σ is far below the scene;
 ``exact.py`` has φ(x) = (k(x, x_1), …, k(x, x_n)), so that nothing is approximated.
 ``box.py`` is the box, turned to the cloud's own axes, that both series live in.
 """
 
 from pinvgcn.kernels.base import Kernel, kernel_from_state
-from pinvgcn.kernels.box import Box
+from pinvgcn.kernels.box import Box, SeriesKernel
 from pinvgcn.kernels.cutoff import CutoffKernel
 from pinvgcn.kernels.exact import ExactKernel
 from pinvgcn.kernels.fourier import FourierKernel
@@ -26,6 +26,7 @@ __all__ = [
     "ExactKernel",
     "FourierKernel",
     "Kernel",
+    "SeriesKernel",
     "TaylorKernel",
     "kernel_from_state",
 ]

@@ -85,6 +85,27 @@ def kernel_from_state(kind: str, numbers: dict[str, Any], arrays: dict[str, np.n
     return Kernel._kinds[kind].from_state(numbers, arrays)
 
 
+class SourceKernel(Kernel):
+    """φ(x) has an entry for each node, one of the ``sources``: what is gathered are the weights."""
+
+    sources: np.ndarray  # (n, d)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.sources.shape[1])
+
+    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+        weights = group.rows(weights)
+        assert len(weights) == len(self.sources), "this kernel gathers over its own sources only"
+        return weights
+
+    def gathered_shape(self, columns: int) -> tuple[int, ...]:
+        return len(self.sources), columns
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {"sigma": self.sigma, "precision": self.precision}, {"sources": self.sources}
+
+
 def saved_sources(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """The points of a saved kernel that sums over them: (n, d)."""
     sources = Shapes()("kernel_sources", arrays["sources"], "n d")

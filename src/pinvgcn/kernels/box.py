@@ -1,14 +1,16 @@
-"""The smallest box around a cloud, turned to the cloud's own axes."""
+"""The smallest box around a cloud, turned to the cloud's own axes, in which the series live."""
 
 from __future__ import annotations
 
+from abc import ABC
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.errors import ModelFileError
 from pinvgcn.io.tensors import Shapes
+from pinvgcn.kernels.base import Kernel
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,27 @@ class Box:
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray]) -> Box:
-        if "axes" not in arrays:
-            raise ModelFileError(
-                "The file has format 1, whose series for the kernel are not in use any more. Fit and save it."
-            )
         shapes = Shapes()
         for name, letters in (("half", "d"), ("centre", "d"), ("axes", "d d")):
             shapes(f"kernel_{name}", arrays[name], letters)
         return cls(**arrays)
+
+
+class SeriesKernel(Kernel, ABC):
+    """A kernel as a series of as many features as its ``precision`` in the ``box`` asks for."""
+
+    def __init__(self, box: Box, sigma: float, precision: float) -> None:
+        self.box = box
+        self.sigma = sigma
+        self.precision = precision
+
+    @property
+    def dimension(self) -> int:
+        return self.box.dimension
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {"sigma": self.sigma, "precision": self.precision}, self.box.state()
+
+    @classmethod
+    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        return cls(Box.from_state(arrays), numbers["sigma"], numbers["precision"])

@@ -11,13 +11,12 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from pinvgcn.compute.parallel import ranges
-from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, Kernel, saved_sources
+from pinvgcn.kernels.base import Finish, SourceKernel, saved_sources
 
 CHUNK = 16_384  # points whose neighbours are searched at a time
 
 
-class CutoffKernel(Kernel):
+class CutoffKernel(SourceKernel):
     """k(x, y) = exp(−|x − y|²/σ²) for |x − y| ≤ w = σ√(−ln ε), else 0, with ε the ``precision``.
 
     Use it when σ is far below the scene, so that each point sees few others. A k-d tree of the nodes finds
@@ -43,10 +42,6 @@ class CutoffKernel(Kernel):
         # a sample of one in m sees one in m of the others, and itself always
         return float(len(points) * (1 + (np.mean(neighbours) - 1) * len(points) / len(some)))
 
-    @property
-    def dimension(self) -> int:
-        return int(self.sources.shape[1])
-
     @cached_property
     def matrix(self) -> sp.csr_array:
         """G between the nodes: (n, n)."""
@@ -63,14 +58,6 @@ class CutoffKernel(Kernel):
         rows.sort_indices()
         return rows
 
-    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
-        weights = group.rows(weights)
-        assert len(weights) == len(self.sources), "a cut-off kernel gathers over its own sources only"
-        return weights
-
-    def gathered_shape(self, columns: int) -> tuple[int, ...]:
-        return len(self.sources), columns
-
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:
@@ -81,9 +68,6 @@ class CutoffKernel(Kernel):
             if finish is not None:
                 finish(rows, result[rows])
         return result
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"sigma": self.sigma, "precision": self.precision}, {"sources": self.sources}
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> CutoffKernel:

@@ -8,13 +8,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, Kernel, saved_sources
+from pinvgcn.kernels.base import Finish, SourceKernel, saved_sources
 
 BLOCK_ENTRIES = 2_000_000  # kernel values held at a time by each core: 16 MB
 
 
-class ExactKernel(Kernel):
+class ExactKernel(SourceKernel):
     """G w = Σ_j exp(−|x − x_j|²/σ²) w_j without approximation, O(n²) time and O(n) memory.
 
     Use it in more than three dimensions, for small clouds, and as the oracle of the fast kernels.
@@ -30,18 +29,6 @@ class ExactKernel(Kernel):
         # centred before anything is scaled: map coordinates have offsets of 10⁶
         self._centre = sources.mean(axis=0) if len(sources) else np.zeros(sources.shape[1])
         self._scaled = (sources - self._centre) / sigma
-
-    @property
-    def dimension(self) -> int:
-        return int(self.sources.shape[1])
-
-    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
-        weights = group.rows(weights)
-        assert len(weights) == len(self.sources), "an exact kernel gathers over its own sources only"
-        return weights
-
-    def gathered_shape(self, columns: int) -> tuple[int, ...]:
-        return len(self.sources), columns
 
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None

@@ -1,29 +1,29 @@
-"""Trigonometric features: the kernel as a short Fourier series (docs/maths.md, 4.2)."""
+"""Trigonometric features: the kernel as a short Fourier series (docs/maths.md, 4.2); their Gram matrix."""
 
 from __future__ import annotations
 
 import math
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import finufft
 import numpy as np
+import scipy.fft
 
 from pinvgcn.compute.parallel import cores, for_all, ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, Kernel
-from pinvgcn.kernels.box import Box
-from pinvgcn.kernels.convolution import FourierGram
+from pinvgcn.kernels.base import Finish
+from pinvgcn.kernels.box import Box, SeriesKernel
 
 CHUNK = 131_072  # nodes of one transform
 COLUMNS = 8  # complex columns that one core transforms at a time
 REACH = 2.0  # new points may be this many σ outside the box of the nodes
 BLUR = 10.0  # how far beyond the precision that was asked for a sum and an evaluation may be
 OUTSIDE = 1e-4  # the error of a kernel value that is accepted there
+TURN = 0.5 - 0.5j  # see ``FourierGram``
 
 
-class FourierKernel(Kernel):
+class FourierKernel(SeriesKernel):
     """k(x, y) ≈ Σ_k b_k e^{2πi k·Qᵀ(x − y)/P} with b_k = ∏ √π (σ/P_i) exp(−(πσk_i/P_i)²) > 0.
 
     The kernel, repeated with period P on each axis of the cloud's own box, is a Fourier series whose
@@ -39,9 +39,7 @@ class FourierKernel(Kernel):
     kind = "fourier"
 
     def __init__(self, box: Box, sigma: float, precision: float) -> None:
-        self.box = box
-        self.sigma = sigma
-        self.precision = precision
+        super().__init__(box, sigma, precision)
         self.periods, largest = _plan(box, sigma, precision)
         self.largest_modes = np.floor(largest).astype(np.int64)  # K, whole
         squares, logs = np.zeros(()), np.zeros(())
@@ -63,10 +61,6 @@ class FourierKernel(Kernel):
         d = box.dimension
         ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
         return float(max(1.0, ball * math.prod((largest + 0.5).tolist())))
-
-    @property
-    def dimension(self) -> int:
-        return self.box.dimension
 
     @cached_property
     def value_error(self) -> float:
@@ -165,13 +159,6 @@ class FourierKernel(Kernel):
         symbol = self._sums(points, weights[:, None], tuple(4 * self.largest_modes + 1))[0]
         return FourierGram(group.sum(symbol), np.sqrt(self._weights), self._matters)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"sigma": self.sigma, "precision": self.precision}, self.box.state()
-
-    @classmethod
-    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> FourierKernel:
-        return cls(Box.from_state(arrays), numbers["sigma"], numbers["precision"])
-
 
 def _plan(box: Box, sigma: float, precision: float) -> tuple[np.ndarray, np.ndarray]:
     """Periods P and largest modes K of each axis."""
@@ -207,3 +194,72 @@ def unpack(packed: np.ndarray, columns: np.ndarray) -> None:
     """The inverse of ``pack``, into ``columns`` (n, q)."""
     columns[:, 0::2] = packed.real.T
     columns[:, 1::2] = packed.imag[: columns.shape[1] // 2].T
+
+
+class FourierGram:
+    """K_kl = √b_k √b_l t_{k−l}, M × M, in real coordinates.
+
+    A vector v over modes belongs to a real function if v_{−k} is the conjugate of v_k. Then
+    v_k = (1 − i)/2 a_k + (1 + i)/2 a_{−k} with real a of the same length: the coordinates in which
+    ``K @ a`` multiplies. Its cost does not depend on the number of nodes, only on M.
+
+    Parameters
+    ----------
+    symbol : complex array
+        t_m for |m_i| ≤ 2K_i: side 4K_i + 1.
+    root : array
+        √b_k for |k_i| ≤ K_i: side 2K_i + 1.
+    matters : boolean array
+        The M modes that are used, symmetric about k = 0.
+    """
+
+    def __init__(self, symbol: np.ndarray, root: np.ndarray, matters: np.ndarray) -> None:
+        self.modes = np.flatnonzero(matters)  # in an order that k → −k reverses
+        self.shape = (len(self.modes), len(self.modes))
+        self._root = root.ravel()[self.modes]
+        self._box = matters.shape
+        self._grid = tuple(scipy.fft.next_fast_len(side) for side in symbol.shape)
+        # a convolution with t is a product with its transform, which is real because t_{−m} = conj t_m
+        wrapped = np.zeros(self._grid, dtype=np.complex128)
+        places = [
+            np.arange(-(side // 2), side // 2 + 1) % n
+            for side, n in zip(symbol.shape, self._grid, strict=True)
+        ]
+        wrapped[np.ix_(*places)] = symbol
+        self._density = scipy.fft.fftn(wrapped).real
+
+    def __matmul__(self, X: np.ndarray) -> np.ndarray:
+        """K X for real columns (M, q); two of them travel as one complex one."""
+        packed, result = pack(X), np.empty(X.shape)
+        batches = ranges(len(packed), max(1, -(-len(packed) // cores())))
+        products = share_out(lambda batch: self._multiply(packed[batch]), batches)
+        for batch, part in zip(batches, products, strict=True):
+            unpack(part, result[:, 2 * batch.start : 2 * batch.stop])
+        return result
+
+    def _multiply(self, a: np.ndarray) -> np.ndarray:
+        """The product with complex rows (q, M) of real coordinates."""
+        v = self.coefficients(a)
+        for axis, n in enumerate(self._grid, start=1):  # axis by axis: what is padded is not transformed yet
+            v = scipy.fft.fft(v, n=n, axis=axis, overwrite_x=True)
+        v *= self._density
+        for axis in range(len(self._box), 0, -1):
+            v = scipy.fft.ifft(v, axis=axis, overwrite_x=True)
+            v = np.take(v, range(self._box[axis - 1]), axis=axis)
+        return self.coordinates(v)
+
+    def coefficients(self, a: np.ndarray) -> np.ndarray:
+        """√b v on the box of modes from coordinates (q, M): (q, modes…)."""
+        v = np.zeros((len(a), int(np.prod(self._box))), dtype=np.complex128)
+        v[:, self.modes] = (TURN * a + np.conj(TURN) * a[:, ::-1]) * self._root
+        return v.reshape(len(a), *self._box)
+
+    def coordinates(self, v: np.ndarray) -> np.ndarray:
+        """The adjoint of ``coefficients``: (q, M), its real part where v belongs to real functions."""
+        chosen = v.reshape(len(v), -1)[:, self.modes] * self._root
+        return np.conj(TURN) * chosen + TURN * chosen[:, ::-1]
+
+    def dense(self) -> np.ndarray:
+        """K itself."""
+        matrix = self @ np.eye(self.shape[0])
+        return (matrix + matrix.T) / 2

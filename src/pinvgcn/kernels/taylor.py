@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -12,8 +11,8 @@ from scipy.special import gammaln
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import ROUNDING, Finish, Kernel
-from pinvgcn.kernels.box import Box
+from pinvgcn.kernels.base import ROUNDING, Finish
+from pinvgcn.kernels.box import Box, SeriesKernel
 
 CHUNK_ENTRIES = 1_000_000  # features held at a time by each core: 8 MB
 FEW_ENTRIES = 262_144  # the same where nothing is summed: 2 MB, which stay in the cache
@@ -24,7 +23,7 @@ WIDEST = 12.0  # half a box in z, beyond which no series is tried
 TOO_MANY = 5_000  # features that are no more of use, and are not counted to their end
 
 
-class TaylorKernel(Kernel):
+class TaylorKernel(SeriesKernel):
     """k(x, y) ≈ Σ_{α ∈ A} φ_α(x) φ_α(y) with φ_α(x) = e^(−|z|²/2) ∏ z_i^α_i / √(α_i!), z = √2 Qᵀ(x − c)/σ.
 
     Summed over all α, Σ φ_α(x)² = k(x, x) = 1. So t(x) = 1 − Σ_{α ∈ A} φ_α(x)² is what a point loses to the
@@ -39,9 +38,7 @@ class TaylorKernel(Kernel):
     kind = "taylor"
 
     def __init__(self, box: Box, sigma: float, precision: float) -> None:
-        self.box = box
-        self.sigma = sigma
-        self.precision = precision
+        super().__init__(box, sigma, precision)
         self._unit = math.sqrt(2) / sigma
         self._others, self._counts = _exponents(self._unit * box.half, precision)
 
@@ -50,10 +47,6 @@ class TaylorKernel(Kernel):
         """M, or some number above 5,000."""
         half = math.sqrt(2) / sigma * box.half
         return 2 * TOO_MANY if half.max() > WIDEST else int(_exponents(half, precision)[1].sum())
-
-    @property
-    def dimension(self) -> int:
-        return self.box.dimension
 
     @property
     def n_features(self) -> int:
@@ -192,13 +185,6 @@ class TaylorKernel(Kernel):
             largest = np.exp(-((distance[far] / self.sigma) ** 2))
             result[far] = np.sqrt(lost * self.precision) <= OUTSIDE * largest
         return result
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"sigma": self.sigma, "precision": self.precision}, self.box.state()
-
-    @classmethod
-    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> TaylorKernel:
-        return cls(Box.from_state(arrays), numbers["sigma"], numbers["precision"])
 
 
 @compiled

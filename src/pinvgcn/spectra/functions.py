@@ -8,22 +8,36 @@ them exactly, however inexact the pairs are (docs/maths.md, section 5).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from pinvgcn.compute.parallel import for_all, ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.spectra.certificate import Known, RowSample, measure
 from pinvgcn.spectra.extension import KernelExtension
-from pinvgcn.spectra.feature_map import SmoothPairs
-from pinvgcn.spectra.operator import KernelOperator, degree_floor
+from pinvgcn.spectra.operator import KernelOperator, Known, RowSample, degree_floor, measure
 from pinvgcn.spectra.spectrum import ZERO, Spectrum, signs_of, third_moments
 
 CHUNK = 4_096  # nodes at a time: their values stay in the cache
 DEPENDENT = 1e-6  # a function that differs from the others by less than this is one of them
 SAFE = 1e-3  # functions with a Gram matrix this far from singular are made orthonormal by its Cholesky factor
+
+
+@dataclass(frozen=True)
+class SmoothPairs:
+    """Eigenpairs of P Ĝ P as functions of position."""
+
+    theta: np.ndarray  # (q,), largest first
+    coefficients: np.ndarray  # of features: the sum of all nodes, for degrees, then u √d of each pair
+    noise: np.ndarray  # (q,): what rounding and the kernel's error may do to θ
+    cut: float = 0.0  # the share of the kernel's error in that
+
+    def alike(self, group: Group) -> SmoothPairs:
+        """The same bits on every rank: from equal sums, machines may round eigenpairs differently."""
+        arrays = (self.theta, self.coefficients, self.noise, np.array([self.cut]))
+        theta, coefficients, noise, cut = (group.first(array) for array in arrays)
+        return SmoothPairs(theta, coefficients, noise, float(cut[0]))
 
 
 def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, solver: str) -> Spectrum:

@@ -1,21 +1,28 @@
-"""The solvers of Gaussian graphs: each finds pairs in its own way and hands them to ``functions.py``."""
+"""The solvers of Gaussian graphs: each finds pairs in its own way and hands them to ``functions.py``.
+
+The spectrum of a kernel that has few features is a small problem (docs/maths.md, 4.4). With G = ΦΦᵀ and
+S = P D^(−1/2) Φ (n × M), P = I − u₀u₀ᵀ, the eigenpairs (θ, v) of the M × M matrix SᵀS give those of
+P Ĝ P = SSᵀ: u = S v/√θ. One pass over the nodes for SᵀS, none for its eigenpairs, one for vectors.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import GraphError
-from pinvgcn.kernels import CutoffKernel, ExactKernel, FourierKernel, TaylorKernel
-from pinvgcn.spectra.certificate import ALL_ROWS
-from pinvgcn.spectra.dense import dense_eigenpairs
-from pinvgcn.spectra.feature_map import MOST_BY_QR, MOST_FEATURES, SmoothPairs, fourier_pairs, taylor_pairs
-from pinvgcn.spectra.functions import pointwise_spectrum, smooth_spectrum
-from pinvgcn.spectra.heat import heat_eigenpairs
-from pinvgcn.spectra.krylov import krylov_eigenpairs
-from pinvgcn.spectra.operator import KernelOperator
+from pinvgcn.kernels import CutoffKernel, ExactKernel, FourierKernel, SeriesKernel, TaylorKernel
+from pinvgcn.kernels.fourier import combine
+from pinvgcn.spectra.dense import dense_eigenpairs, largest_eigenpairs
+from pinvgcn.spectra.functions import SmoothPairs, pointwise_spectrum, smooth_spectrum
+from pinvgcn.spectra.krylov import heat_eigenpairs, krylov_eigenpairs
+from pinvgcn.spectra.operator import ALL_ROWS, KernelOperator
 from pinvgcn.spectra.spectrum import Spectrum
 
 NEGLIGIBLE = 0.1  # the part of an eigenvalue that a Taylor series may leave out
@@ -23,6 +30,12 @@ FINEST_FOURIER = 2e-13  # a Fourier series is not made longer than this: roundin
 SHORTEST = 1e-19  # the precision at which a Taylor series is not made longer any more
 MOST_NULL_ENTRIES = 20_000_000  # nodes times pieces: their null vectors are whole in memory, several times
 SPARE = 16  # pairs of Ĝ beyond the rank: those of N are combinations of more of them
+EPS = float(np.finfo(np.float64).eps)
+GRAM_DIGITS = 1e-12  # eigenvalues of SᵀS below this, beside the largest, have fewer than three digits
+QR_DIGITS = 1e-18  # those of a QR of S: below this the vectors cannot be evaluated to eight digits any more
+MOST_FEATURES = 3_000  # of the Taylor solver: its small matrix is whole
+MOST_BY_QR = 700  # features: a QR costs many times a Gram matrix; beyond, it is for lost pairs only
+DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
 def taylor_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
@@ -30,12 +43,51 @@ def taylor_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
 
     The series is made longer until what it leaves out is small beside the last θ that is wanted.
     """
-    wanted = rank + _spare(operator)
-    pairs = taylor_pairs(operator, wanted)
-    while _too_short(operator, pairs, wanted):
-        operator = _with_longer_series(operator)
-        pairs = taylor_pairs(operator, wanted)
-    spectrum = smooth_spectrum(operator, pairs, rank, solver="taylor")
+
+    def find(by: KernelOperator, wanted: int) -> SmoothPairs:
+        return taylor_pairs(by, wanted)
+
+    return _smooth("taylor", find, _too_short, operator, rank, tolerance, random_state)
+
+
+def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
+    """Pairs from the small matrix of Fourier features, by an iteration whose cost does not depend on n.
+
+    Where pairs that are wanted drown in the error of the series, it is made longer.
+    """
+    find = partial(fourier_pairs, tolerance=tolerance, random_state=random_state)
+    return _smooth("fourier", find, _drowned, operator, rank, tolerance, random_state)
+
+
+def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
+    """Pairs by a Krylov iteration over kernel products, the paper's way.
+
+    The iteration works on Ĝ: its eigenvectors are smooth, and where the degrees are large they are
+    those of N to within (1 − ℓ)/d, which a Rayleigh–Ritz step on N then corrects.
+    """
+    find = partial(_krylov_pairs, tolerance=tolerance, random_state=random_state)
+    return _smooth("krylov", find, _drowned, operator, rank, tolerance, random_state)
+
+
+def _smooth(
+    solver: str,
+    find: Callable[[KernelOperator, int], SmoothPairs],
+    too_short: Callable[[KernelOperator, SmoothPairs, int], bool],
+    operator: KernelOperator,
+    rank: int,
+    tolerance: float,
+    random_state: int,
+) -> Spectrum:
+    """``find`` pairs of Ĝ, with a longer series of the kernel while this one is ``too_short``; then of N."""
+    wanted = rank + (SPARE if operator.missing_loop else 0)
+    pairs = find(operator, wanted)
+    while too_short(operator, pairs, wanted):
+        # the same operator by a kernel with a thousandth of the error, degrees included
+        kernel = operator.kernel
+        assert isinstance(kernel, SeriesKernel)
+        operator = operator.by(type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST)))
+        pairs = find(operator, wanted)
+    spectrum = smooth_spectrum(operator, pairs, rank, solver=solver)
     return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
 
 
@@ -53,42 +105,6 @@ def _too_short(operator: KernelOperator, pairs: SmoothPairs, wanted: int) -> boo
         return False
     all_used = missing and kernel.n_features <= wanted
     return all_used or bool(len(pairs.theta) and pairs.cut > NEGLIGIBLE * pairs.theta[-1])
-
-
-def _with_longer_series(operator: KernelOperator) -> KernelOperator:
-    """The same operator by a kernel with a thousandth of the error, degrees included."""
-    kernel = operator.kernel
-    assert isinstance(kernel, (TaylorKernel, FourierKernel))
-    return operator.by(type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST)))
-
-
-def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs from the small matrix of Fourier features, by an iteration whose cost does not depend on n.
-
-    Where pairs that are wanted drown in the error of the series, it is made longer.
-    """
-    wanted = rank + _spare(operator)
-    pairs = fourier_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
-    while _drowned(operator, pairs, wanted):
-        operator = _with_longer_series(operator)
-        pairs = fourier_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
-    spectrum = smooth_spectrum(operator, pairs, rank, solver="fourier")
-    return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
-
-
-def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs by a Krylov iteration over kernel products, the paper's way.
-
-    The iteration works on Ĝ: its eigenvectors are smooth, and where the degrees are large they are
-    those of N to within (1 − ℓ)/d, which a Rayleigh–Ritz step on N then corrects.
-    """
-    wanted = rank + _spare(operator)
-    pairs = _krylov_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
-    while _drowned(operator, pairs, wanted):
-        operator = _with_longer_series(operator)
-        pairs = _krylov_pairs(operator, wanted, tolerance=tolerance, random_state=random_state)
-    spectrum = smooth_spectrum(operator, pairs, rank, solver="krylov")
-    return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
 
 
 def _krylov_pairs(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> SmoothPairs:
@@ -187,10 +203,6 @@ def _above_noise(operator: KernelOperator, mu: np.ndarray, U: np.ndarray) -> tup
     return mu[real], U[:, real]
 
 
-def _spare(operator: KernelOperator) -> int:
-    return SPARE if operator.missing_loop else 0
-
-
 def _refine(
     operator: KernelOperator, spectrum: Spectrum, rank: int, *, tolerance: float, random_state: int
 ) -> Spectrum:
@@ -218,3 +230,83 @@ def _refine(
             break
         start = found.vectors if rank <= n // 8 else None
     return refined
+
+
+def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
+    """From the Gram matrix of Taylor features, or where that has no digits left from a QR of S in chunks.
+
+    R has the singular values √θ, and with them twice the digits.
+    """
+    kernel, points, degrees = operator.kernel, operator.points, operator.degrees
+    assert isinstance(kernel, TaylorKernel)
+    inverse = 1 / degrees
+    ones = operator.ones
+    along = ones[:, 0] / np.sqrt(operator.volume)  # (D^(−1/2)Φ)ᵀ u₀
+    gram = kernel.gram(points, inverse, operator.group)
+    trace = operator.group.sum(inverse.sum())
+    # k(x, x) = 1: what the traces differ by is the sum of all eigenvalues of the part that was cut off
+    cut = min(max(trace - np.trace(gram), 0.0) + 10 * EPS, kernel.precision * trace)
+    gram -= np.outer(along, along)
+    M = len(gram)
+    wanted = min(rank, M)
+    theta, v = largest_eigenpairs(gram, wanted)
+    noise = np.full(wanted, 4 * EPS * np.sqrt(M) * max(theta[0], EPS))
+    drowned = theta[-1] <= noise[-1] and cut < noise[-1]  # in the rounding of the Gram matrix alone
+    if theta[-1] < GRAM_DIGITS * theta[0] and (M <= MOST_BY_QR or drowned):
+        _, roots, vt = np.linalg.svd(_triangle(operator, kernel, along), full_matrices=False)
+        theta, v = roots[:wanted] ** 2, vt[:wanted].T
+        error = 4 * EPS * np.sqrt(M) * roots[0]
+        noise = 2 * roots[:wanted] * error + error**2
+    noise += cut
+    real = (theta > noise) & (theta > QR_DIGITS * theta[0])
+    theta, v = theta[real], v[:, real]
+    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut).alike(operator.group)
+
+
+def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray) -> np.ndarray:
+    """R of a QR of S, the QR of the R of each chunk: (M, M)."""
+    scale = 1 / np.sqrt(operator.degrees)
+    u0 = operator.null_vector[:, 0]
+
+    def work(rows: slice) -> np.ndarray:
+        S = kernel.features(operator.points[rows], scale[rows]) - np.outer(along, u0[rows])
+        return _r_factor(S.T)
+
+    R = np.zeros((0, kernel.n_features))
+    for part in share_out(work, ranges(len(u0), max(8_192, 4 * kernel.n_features))):
+        R = _r_factor(np.vstack([R, part]))
+    return R if operator.group.alone else _r_factor(operator.group.rows(R))
+
+
+def _r_factor(matrix: np.ndarray) -> np.ndarray:
+    R: np.ndarray = scipy.linalg.qr(matrix, mode="r", overwrite_a=True)[0]
+    return R[: matrix.shape[1]]
+
+
+def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> SmoothPairs:
+    """From the Gram matrix of Fourier features, a convolution, by a Krylov iteration over FFTs."""
+    kernel, points, degrees = operator.kernel, operator.points, operator.degrees
+    assert isinstance(kernel, FourierKernel)
+    gram = kernel.gram(points, 1 / degrees, operator.group)
+    ones = operator.ones
+    # gathered sums carry b where features have √b; ``coordinates`` multiplies by another √b
+    along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(operator.volume)
+    M = len(along)
+    if max(DENSE_MODES, 3 * rank) >= M:
+        matrix = gram.dense() - np.outer(along, along)
+        theta, a = largest_eigenpairs(matrix, min(rank, M))
+    else:
+        found = krylov_eigenpairs(
+            lambda X: gram @ X - np.outer(along, along @ X),
+            M,
+            rank,
+            deflate=np.zeros((M, 0)),
+            tolerance=lambda theta: np.maximum(0.1 * np.minimum(tolerance, theta), 0.1 * operator.noise),
+            random_state=random_state,
+        )
+        theta, a = found.values, found.vectors
+    real = theta > operator.noise
+    theta, a = theta[real], a[:, real]
+    functions = gram.coefficients((a / np.sqrt(theta)).T)
+    noise = np.full(len(theta), operator.noise)
+    return SmoothPairs(theta, combine(np.concatenate([ones, functions])), noise).alike(operator.group)
