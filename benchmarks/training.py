@@ -25,7 +25,6 @@ from torch.nn import functional as F
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import Dataset, load_dataset, random_split
-from pinvgcn.fitting.fit import labels_for
 from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.nn import FilterBasis, train
 from pinvgcn.repeated_fits import fit_many
@@ -133,7 +132,7 @@ def epoch_seconds(model: PinvGCNClassifier, data: Dataset, labels: np.ndarray, e
     stamps: list[float] = []
     prepared = model.prepared_
     settings = FitSettings.of(model.set_params(epochs=epochs).get_params(deep=False))
-    read = labels_for(settings, labels, prepared.nodes)
+    read = settings.labels(labels, prepared.nodes)
     nodes = prepared.training_nodes(read).labels(read)
     train(
         model.network_,

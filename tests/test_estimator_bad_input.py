@@ -17,7 +17,7 @@ from pinvgcn.errors import (
     RankWarning,
     TrainingError,
 )
-from pinvgcn.fitting import fit
+from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.repeated_fits import fit_many
 
 RNG = np.random.default_rng(0)
@@ -152,7 +152,7 @@ def test_settings_are_checked_before_any_work(setting, graph, monkeypatch):
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the graph was made")
 
-    monkeypatch.setattr(fit, "nodes_of", work)
+    monkeypatch.setattr(FitSettings, "nodes", work)
     (name,) = setting
     assert refusal(ParameterError, X, Y, graph=graph, **setting).startswith(f"{name} must be ")
     with pytest.raises(ParameterError, match=f"{name} must be "):

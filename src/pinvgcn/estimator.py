@@ -19,7 +19,7 @@ from pinvgcn.errors import LabelError, ModelFileError, ParameterError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.explanation import RowExplanation, explain_rows
-from pinvgcn.fitting.fit import labels_for, learn, nodes_for
+from pinvgcn.fitting.fit import learn
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
 from pinvgcn.fitting.importance import TableImportance, column_importance
 from pinvgcn.fitting.mixed_rows import Sources
@@ -356,13 +356,13 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         kept = self.prepared_for(X, beside)
         started = time.perf_counter()
         if kept is None:
-            nodes = nodes_for(settings, X, shapes=shapes, group=group)
+            nodes = settings.nodes(X, shapes=shapes, group=group)
             with together(group):
                 self.remember_columns(X)
         else:
             nodes = kept.nodes
         made = time.perf_counter() - started
-        labels = labels_for(settings, y, nodes, sample_weight=sample_weight)
+        labels = settings.labels(y, nodes, sample_weight=sample_weight)
         if kept is None and isinstance(nodes, CloudNodes) and settings.by_labels:
             nodes = nodes.with_sigma(sigma_by_labels(settings, nodes, labels, features=features))
             made = time.perf_counter() - started

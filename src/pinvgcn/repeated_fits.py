@@ -14,7 +14,7 @@ from pinvgcn.checks import check_count
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.fitting.fit import labels_for, learn, nodes_for
+from pinvgcn.fitting.fit import learn
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.settings import FitSettings, seed_of
 
@@ -46,7 +46,7 @@ class SharedRows:
         self.X = X
         self.model_class = type(model)
         started = time.perf_counter()
-        nodes = nodes_for(self.settings, X, shapes=shapes, group=self.group)
+        nodes = self.settings.nodes(X, shapes=shapes, group=self.group)
         with together(self.group):
             self._unfitted(0)
         made = time.perf_counter() - started
@@ -59,7 +59,7 @@ class SharedRows:
             run = self._unfitted(random_state)
             seed = seed_of(random_state)
         seed = self.group.values(seed)[0]
-        labels = labels_for(self.settings, y, self.prepared.nodes)
+        labels = self.settings.labels(y, self.prepared.nodes)
         return run.adopt(learn(self.resolved, self.prepared, labels, seed))
 
     def _unfitted(self, random_state: Any) -> PinvGCNClassifier:
@@ -113,11 +113,11 @@ def fit_many(
     seeds = [seed_of(state) for state in states]
     kept = model.prepared_for(X, features)
     started = time.perf_counter()
-    nodes = nodes_for(settings, X) if kept is None else kept.nodes
+    nodes = settings.nodes(X) if kept is None else kept.nodes
     for run in runs:
         run.remember_columns(X)
     made = time.perf_counter() - started
-    read = [labels_for(settings, y, nodes) for y in ys]
+    read = [settings.labels(y, nodes) for y in ys]
     resolved = settings.resolved(nodes)
     prepared = Prepared.of(nodes, features, resolved, seconds=made) if kept is None else kept
 

@@ -12,7 +12,7 @@ import pytest
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ParameterError
 from pinvgcn.features.averages import Averages
-from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.model_file import fitted_from_state, fitted_state
 from pinvgcn.fitting.pool import OF_TABLES
 
 RNG = np.random.default_rng(0)
@@ -60,9 +60,9 @@ class TestPlacedRows:
 
     def test_a_state_gives_it_back(self, kind, X):
         model = fitted(kind)
-        description, arrays = model.fitted_.state()
+        description, arrays = fitted_state(model.fitted_)
         description["n_features_in"] = X.shape[1]
-        again = FittedModel.from_state(description, arrays, dropout=model.dropout, filters=model.filters)
+        again = fitted_from_state(description, arrays, dropout=model.dropout, filters=model.filters)
         found = again.probabilities(again.place(X))
         np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-12)
         np.testing.assert_array_equal(again.transduction, model.fitted_.transduction)

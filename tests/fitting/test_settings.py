@@ -10,7 +10,6 @@ import pytest
 
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.errors import ParameterError
-from pinvgcn.fitting.fit import nodes_for
 from pinvgcn.fitting.settings import FitSettings
 
 POINTS = np.random.default_rng(0).normal(size=(2_000, 3))
@@ -41,7 +40,7 @@ def test_automatic_settings_of_each_kind(
 ):
     graph, X = ROWS[kind]
     found = settings(graph)
-    resolved = found.resolved(nodes_for(found, X))
+    resolved = found.resolved(found.nodes(X))
     training = resolved.network.training
     assert (resolved.members, resolved.trees, training.epochs) == (members, trees, epochs)
     assert (training.weight_decay, training.nodes_per_epoch) == (decay, sample)
@@ -54,7 +53,7 @@ def test_what_is_given_stays(kind):
     graph, X = ROWS[kind]
     given = {"members": 2, "trees": 3, "epochs": 7, "weight_decay": 0.1, "nodes_per_epoch": 9, "priors": None}
     found = settings(graph, neighbours=4, **given)
-    resolved = found.resolved(nodes_for(found, X))
+    resolved = found.resolved(found.nodes(X))
     training = resolved.network.training
     assert (resolved.members, resolved.trees, resolved.priors) == (2, 3, None)
     assert (training.epochs, training.weight_decay, training.nodes_per_epoch) == (7, 0.1, 9)
@@ -79,7 +78,7 @@ SIX = ("network", "forest", "trees", "linear", "kernel", "diffusion")
 )
 def test_experts_of_a_table(given, experts, trees):
     found = settings("categorical", **given)
-    resolved = found.resolved(nodes_for(found, TABLE))
+    resolved = found.resolved(found.nodes(TABLE))
     assert (resolved.experts, resolved.trees) == (experts, trees)
     assert (resolved.joined_rows is None) == ("diffusion" not in experts)
     assert resolved.priors == (None if len(experts) == 1 else "safely")
@@ -98,9 +97,9 @@ def test_experts_are_those_of_tables(kind):
     graph, X = ROWS[kind]
     found = settings(graph, experts=["network", "linear"])
     with pytest.raises(ParameterError, match=r"experts must be 'auto' or 'network' where X is no table"):
-        found.resolved(nodes_for(found, X))
+        found.resolved(found.nodes(X))
     alone = settings(graph, experts="network")
-    assert alone.resolved(nodes_for(alone, X)).experts == ("network",)
+    assert alone.resolved(alone.nodes(X)).experts == ("network",)
 
 
 def test_numbers_are_seen_or_not():

@@ -15,6 +15,7 @@ import pinvgcn.experts.kernel
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import random_split
 from pinvgcn.fitting.class_shares import estimated_shares
+from pinvgcn.fitting.model_file import fitted_state
 from pinvgcn.fitting.pool import OF_TABLES
 from pinvgcn.fitting.smoothing import CAUTION
 from pinvgcn.io.tensors import load_tensors
@@ -235,7 +236,7 @@ def test_more_rows_than_anchors_and_more_labels_than_landmarks(monkeypatch, tmp_
     monkeypatch.setattr(pinvgcn.experts.diffusion, "ANCHORS", 50)
     monkeypatch.setattr(pinvgcn.experts.kernel, "LANDMARKS", 20)
     model = quick().fit(MIXED, FEW)
-    _, arrays = model.fitted_.state()
+    _, arrays = fitted_state(model.fitted_)
     assert arrays["diffusion.logs"].shape == (3, 50, 3)
     assert arrays["kernel.landmarks"].shape[0] == 20
     np.testing.assert_allclose(model.predict_proba(MIXED), model.transduction_proba_, atol=1e-9)

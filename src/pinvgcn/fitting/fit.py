@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import TrainingError
 from pinvgcn.experts import ByValues, Forest, Forests, KernelMachine, Linear, Networks, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
@@ -21,7 +20,6 @@ from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out, random_folds
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import Nodes, TableNodes, nodes_of
 from pinvgcn.fitting.pool import (
     CONTEXT_TREES,
     DIFFUSION,
@@ -43,8 +41,9 @@ from pinvgcn.fitting.pool import (
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds
 from pinvgcn.fitting.self_training import PseudoLabels
-from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
+from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.nn import PinvGCN
 from pinvgcn.nn.model import copy_weights
@@ -55,31 +54,6 @@ FIRST = 2  # one tree of a first look for so many of the second: its opinions ar
 BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing
 WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
 Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
-
-
-def nodes_for(settings: FitSettings, X: Any, *, shapes: Any = None, group: Group = ALONE) -> Nodes:
-    """The nodes that the rows of X are. Where labels are to find σ, it is "auto" to begin with."""
-    return nodes_of(
-        X,
-        settings.graph,
-        sigma="auto" if settings.by_labels else settings.sigma,
-        loops=settings.loops,
-        geometry=settings.geometry,
-        bins=settings.bins,
-        binning=settings.binning,
-        missing=settings.missing,
-        min_size=settings.min_size,
-        numbers=settings.numbers,
-        shapes=shapes,
-        group=group,
-    )
-
-
-def labels_for(settings: FitSettings, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
-    """The labels of these nodes."""
-    assert nodes.graph is not None
-    weights = {"class_weight": settings.class_weight, "sample_weight": sample_weight}
-    return RowLabels.of(y, nodes.graph.n_nodes, **weights, group=nodes.graph.group)
 
 
 def learn(
@@ -124,10 +98,8 @@ def learn(
             first, seen, labelled = FirstLook.of(Ensemble(count, trees, away), scan, seen, labelled)
             members = _second_look(members, folds, labels, labelled, settings.trees, seed)
             context = (1 - BEFORE_CONTEXT) * sum(away.values())
-            away = {
-                **{name: BEFORE_CONTEXT * weight for name, weight in away.items()},
-                CONTEXT_TREES: context,
-            }
+            away = {name: BEFORE_CONTEXT * weight for name, weight in away.items()}
+            away[CONTEXT_TREES] = context
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
 
     def answer(ensemble: Ensemble) -> tuple[list[np.ndarray], Smoothing, np.ndarray]:
@@ -176,9 +148,10 @@ def learn(
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
     alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
-    held = [held for _, held in folds]
     separate = scan.separate if scan is not None and in_few_places else None
-    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, separate=separate)
+    priors = labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)
+    held_out = [held for _, held in folds]
+    conformal = PredictionSets.of(alone, held_out, smoothing, prepared.nodes, separate=separate)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -187,7 +160,7 @@ def learn(
         ensemble=ensemble,
         smoothing=smoothing,
         conformal=conformal,
-        priors=_normalised(labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)),
+        priors=priors / priors.sum(),
         transduction=P.argmax(axis=1),
         transduction_proba=P,
         sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
@@ -197,11 +170,6 @@ def learn(
         held_away=None if scan is None else held_away,
         first=first,
     )
-
-
-def _normalised(shares: np.ndarray) -> np.ndarray:
-    total: np.ndarray = shares / shares.sum()
-    return total
 
 
 class TrainedMember(NamedTuple):
@@ -217,14 +185,6 @@ class MemberTask(NamedTuple):
     seed: int
     labels: RowLabels
     watched: RowLabels | None
-
-    @classmethod
-    def of(cls, labels: RowLabels, number: int, seed: int, settings: ResolvedSettings) -> MemberTask:
-        """Of the member of this number."""
-        own = _seed_of_member(number, seed)
-        if settings.network.training.patience is None:
-            return cls(own, labels, None)
-        return cls(own, *hold_out(labels, settings.held_out, own))
 
 
 def _seed_of_member(number: int, seed: int) -> int:
@@ -250,7 +210,11 @@ def _train(
     training = settings.network.training
     if before is not None:
         training = replace(training, epochs=max(1, training.epochs // WARM_SHARE))
-    tasks = [MemberTask.of(learned, number, seed, settings) for number, (learned, _) in enumerate(folds)]
+    tasks = []
+    for number, (learned, _) in enumerate(folds):
+        own = _seed_of_member(number, seed)
+        parts = (learned, None) if training.patience is None else hold_out(learned, settings.held_out, own)
+        tasks.append(MemberTask(own, *parts))
     nodes = prepared.training_nodes(labels).for_parts([task.labels for task in tasks], training)
     done = itertools.count()
 

@@ -14,11 +14,7 @@ from scipy.special import softmax
 from pinvgcn.checks import as_points, check_choice
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ExtrapolationWarning, ParameterError
-from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks, Seen
-from pinvgcn.experts.member_arrays import arrays_after
-from pinvgcn.features.averages import Averages, context_width
-from pinvgcn.features.lattice import Lattice
-from pinvgcn.features.normal_scores import NormalScores
+from pinvgcn.experts import Networks, Seen
 from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate
@@ -26,24 +22,15 @@ from pinvgcn.fitting.expectation import HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.labelled_places import LabelledPlaces
-from pinvgcn.fitting.model_shapes import check_shapes
-from pinvgcn.fitting.nodes import CloudNodes, Nodes, TableNodes, nodes_from_state
+from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.pool import (
-    CONTEXT_TREES,
-    DIFFUSION,
-    FOREST,
-    KERNEL,
-    LINEAR,
     NETWORK,
-    PLACE_FREE,
     TREES,
     Ensemble,
-    Expert,
 )
 from pinvgcn.fitting.smoothing import Smoothing
-from pinvgcn.fitting.unscaled_rows import UnscaledRows
+from pinvgcn.fitting.table_nodes import TableNodes, UnscaledRows
 from pinvgcn.graphs.distinct import distinct_rows
-from pinvgcn.io.tensors import plain
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import Spectrum
 
@@ -310,192 +297,6 @@ class FittedModel:
             f"a class must have two labels. Got members={self.ensemble.members} in the end; fit again with "
             "members=5, on the command line with --sets."
         )
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """As a description for JSON, and arrays (docs/file_format.md)."""
-        cloud = self.nodes if isinstance(self.nodes, CloudNodes) else None
-        graph, rows = self.nodes.graph, None  # at which a spectrum is evaluated anew
-        if self.nodes.kind != "given":
-            rows = self.spectrum.n_nodes if graph is None else graph.n_total
-        spectrum, arrays = self.spectrum.state(without=rows)
-        arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
-        first = self.first
-        for expert in self.ensemble.experts.values():  # those of a first look are among them
-            arrays |= expert.state()
-        arrays |= {
-            "shift": self.scaling.shift,
-            "scale": self.scaling.scale,
-            "priors": self.priors,
-            "opinions": self.ensemble.exponents,
-        }
-        if self.ensemble.away is not None and self.places is not None:
-            arrays["away"] = np.array(list(self.ensemble.away.values()))
-            arrays["places"] = self.places.points
-            arrays["places.cells"] = self.places.cells
-        if self.held_away is not None:
-            arrays["held_away"] = np.stack([self.held_away.recalls, self.held_away.places])
-            arrays["held_away.codes"] = self.held_away.codes
-            if self.held_away.odds is not None:
-                arrays["held_away.odds"] = self.held_away.odds
-        if first is not None:
-            arrays["first"] = first.trees.exponents
-            arrays |= {f"first.{name}": array for name, array in first.around.state().items()}
-        if self.smoothing.trained is not None:
-            arrays["trained"] = self.smoothing.trained
-        if cloud is not None:  # of a large scan the classes alone
-            arrays["transduction"] = self.transduction
-        elif self.transduction_proba is not None:
-            arrays["transduction_proba"] = self.transduction_proba
-        scores, smoothing = self.scaling.normal_scores, self.smoothing
-        if scores is not None:
-            arrays |= {"ranks.knots": scores.knots, "ranks.scores": scores.scores}
-        if smoothing.factors is not None:
-            arrays["factors"] = smoothing.factors
-        if smoothing.around is not None:
-            arrays |= {f"around.{name}": array for name, array in smoothing.around.state().items()}
-        if cloud is not None and cloud.pyramid is not None:
-            arrays |= cloud.pyramid.state()
-        if self.conformal is not None:
-            arrays |= self.conformal.state()
-            if self.conformal.around is not None:  # the same points in the same cells
-                arrays["sets.sums"] = self.conformal.around.sums
-        if self.nodes.kind == "given":
-            features = self.nodes.features
-            arrays["features"] = features.toarray() if sp.issparse(features) else features
-        description = {
-            "classes": plain("classes_", self.classes),
-            "classes_dtype": self.classes.dtype.str if self.classes.dtype != object else "object",
-            "nodes": {"kind": self.nodes.kind, **self.nodes.state()},
-            "spectrum": spectrum,
-            "depth": self.networks.depth,
-            "members": self.ensemble.members,
-            "n_extra": self.scaling.n_extra,
-            "spread": self.scaling.spread,
-            "neighbours": smoothing.neighbours,
-            "averaged_over": smoothing.cell,
-            "rounds": [smoothing.rounds, smoothing.away_rounds],
-            "away_power": smoothing.away_power,
-            "reach": None if self.places is None else [self.places.reach, self.places.level],
-            "estimate": None if self.estimate is None else self.estimate.as_dict(),
-            "sigma": self.sigma,
-            "timings": self.seconds,
-        }
-        return description, arrays
-
-    @classmethod
-    def from_state(
-        cls, description: dict[str, Any], arrays: dict[str, np.ndarray], *, dropout: float, filters: Any
-    ) -> FittedModel:
-        """From what ``state`` gave, with the number of columns of X as "n_features_in" in the description;
-        ``dropout`` and ``filters`` are those of its networks."""
-        spectrum = Spectrum.from_state(description["spectrum"], arrays_after("spectrum.", arrays))
-        check_shapes(description, arrays, spectrum)
-        around = each = None
-        if description["neighbours"] is not None:
-            kept = {name: arrays[f"around.{name}"] for name in ("keys", "counts", "sums")}
-            around = Averages.from_state(description["averaged_over"], kept)
-            if "sets.sums" in arrays:
-                sums = {**kept, "sums": arrays["sets.sums"]}
-                each = Averages.from_state(description["averaged_over"], sums)
-        scores = (
-            NormalScores(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
-        )
-        proba = arrays.get("transduction_proba")
-        codes = arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1)
-        nodes = description["nodes"]
-        told = description["estimate"]
-        held = arrays.get("held_away")
-        placing = nodes_from_state(nodes["kind"], nodes, arrays)
-        ensemble, first = _ensemble(description, arrays, placing, spectrum, dropout, filters)
-        return cls(
-            classes=np.array(description["classes"], dtype=description["classes_dtype"]),
-            nodes=placing,
-            spectrum=spectrum,
-            scaling=InputScaling(
-                arrays["shift"], arrays["scale"], description["n_extra"], scores, description["spread"]
-            ),
-            ensemble=ensemble,
-            smoothing=Smoothing(
-                description["neighbours"],
-                description["averaged_over"],
-                around,
-                arrays.get("factors"),
-                rounds=description["rounds"][0],
-                away_rounds=description["rounds"][1],
-                trained=arrays.get("trained"),
-                away_power=description["away_power"],
-            ),
-            conformal=PredictionSets.from_state(arrays, each),
-            priors=arrays["priors"],
-            transduction=codes,
-            transduction_proba=proba,
-            sigma=description.get("sigma"),
-            seconds=description["timings"],
-            places=_places(description, arrays),
-            estimate=None if told is None else AccuracyEstimate(**told),
-            held_away=None
-            if held is None
-            else HeldOutRecalls(
-                held[0], held[1], arrays["held_away.codes"].astype(np.int64), arrays.get("held_away.odds")
-            ),
-            first=first,
-        )  # fmt: skip
-
-
-def _ensemble(
-    description: dict[str, Any],
-    arrays: dict[str, np.ndarray],
-    placing: Nodes,
-    spectrum: Spectrum,
-    dropout: float,
-    filters: Any,
-) -> tuple[Ensemble, FirstLook | None]:
-    """The experts of a saved model, in the order of the opinions in its file; those of a first look apart."""
-    members, nodes, classes = description["members"], description["nodes"], len(description["classes"])
-    seen = wider = len(arrays["shift"])  # columns that trees see
-    lattice = None
-    if isinstance(placing, TableNodes):
-        seen = len(placing.columns(description["n_extra"]).number)
-    if "cell" in nodes:
-        lattice = Lattice(nodes["cell"], nodes["levels"])
-        seen = len(lattice.names) + description["n_extra"]
-        wider = seen + context_width(lattice.levels) * classes
-    columns = dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}
-    found = {
-        name: Forests.from_state(arrays, width, members=members, name=name) for name, width in columns.items()
-    }
-    forests = {name: trees for name, trees in found.items() if trees is not None}
-    others: dict[str, Expert | None] = {
-        name: ByValues.from_state(arrays, kind, members=members, name=name)
-        for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items()
-    }
-    others[DIFFUSION] = Diffusion.from_state(arrays)
-    of_a_table = {name: expert for name, expert in others.items() if expert is not None}
-    networks = Networks.from_state(
-        arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
-        log_proba=bool(forests or of_a_table),
-    )  # fmt: skip
-    first = None
-    if "first" in arrays:
-        assert lattice is not None
-        own: dict[str, Expert] = {name: forests[name] for name in PLACE_FREE}
-        weights = dict(zip(own, arrays["first"].tolist(), strict=True))
-        cells = Averages.from_state(lattice.cell, arrays_after("first.", arrays), levels=lattice.levels)
-        first = FirstLook(Ensemble(members, own, weights), lattice, cells)
-    experts: dict[str, Expert] = {NETWORK: networks, **forests, **of_a_table}
-    away = None
-    if "away" in arrays:
-        away = dict(zip(forests, arrays["away"].tolist(), strict=True))
-    weights = dict(zip(experts, arrays["opinions"].tolist(), strict=True))
-    return Ensemble(members, experts, weights, away), first
-
-
-def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> LabelledPlaces | None:
-    if "places" not in arrays:
-        return None
-    lattice = Lattice(description["nodes"]["cell"], description["nodes"]["levels"])
-    reach, level = description["reach"]
-    return LabelledPlaces(arrays["places"], reach, lattice, level, arrays["places.cells"].astype(np.int64))
 
 
 def _check_here(nodes: CloudNodes, smoothing: Smoothing) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pinvgcn.errors import ColumnError, DataError, ParameterError, UnseenValueWarning
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
-from pinvgcn.fitting.nodes import TableNodes
+from pinvgcn.fitting.table_nodes import TableNodes
 
 CELLS = 2_000_000  # of the rows that are placed at a time
 LEAST = 256  # rows at a time

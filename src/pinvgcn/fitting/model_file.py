@@ -5,12 +5,42 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ParameterError
+from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks
+from pinvgcn.experts.member_arrays import arrays_after
+from pinvgcn.features.averages import Averages, context_width
+from pinvgcn.features.lattice import Lattice
+from pinvgcn.features.normal_scores import NormalScores
+from pinvgcn.fitting.conformal import PredictionSets
+from pinvgcn.fitting.estimate import AccuracyEstimate
+from pinvgcn.fitting.expectation import HeldOutRecalls
+from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
+from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.labelled_places import LabelledPlaces
+from pinvgcn.fitting.model_shapes import check_shapes
+from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
+from pinvgcn.fitting.pool import (
+    CONTEXT_TREES,
+    DIFFUSION,
+    FOREST,
+    KERNEL,
+    LINEAR,
+    NETWORK,
+    PLACE_FREE,
+    TREES,
+    Ensemble,
+    Expert,
+)
+from pinvgcn.fitting.smoothing import Smoothing
+from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io.tensors import plain
+from pinvgcn.spectra import Spectrum
 
+KINDS: dict[str, type[Nodes]] = {kind.kind: kind for kind in (CloudNodes, TableNodes, GraphNodes)}
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
 BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these
     "spectrum.basis": 0,
@@ -41,7 +71,7 @@ class SavedModel(NamedTuple):
         for name in BY_CLASS:
             if isinstance(parameters[name], list):
                 parameters[name] = dict(parameters[name])
-        fitted = FittedModel.from_state(
+        fitted = fitted_from_state(
             description, arrays, dropout=parameters["dropout"], filters=parameters["filters"]
         )
         return cls(
@@ -50,7 +80,7 @@ class SavedModel(NamedTuple):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """A description for JSON, and arrays."""
-        fitted, arrays = self.fitted.state()
+        fitted, arrays = fitted_state(self.fitted)
         parameters = dict(self.parameters)
         if self.fitted.nodes.kind == "given":
             parameters["graph"] = None
@@ -65,6 +95,191 @@ class SavedModel(NamedTuple):
             "about": _as_about(self.about),
         }
         return description, arrays
+
+
+def fitted_state(fitted: FittedModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """As a description for JSON, and arrays (docs/file_format.md)."""
+    cloud = fitted.nodes if isinstance(fitted.nodes, CloudNodes) else None
+    graph, rows = fitted.nodes.graph, None  # at which a spectrum is evaluated anew
+    if fitted.nodes.kind != "given":
+        rows = fitted.spectrum.n_nodes if graph is None else graph.n_total
+    spectrum, arrays = fitted.spectrum.state(without=rows)
+    arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
+    first = fitted.first
+    for expert in fitted.ensemble.experts.values():  # those of a first look are among them
+        arrays |= expert.state()
+    arrays |= {
+        "shift": fitted.scaling.shift,
+        "scale": fitted.scaling.scale,
+        "priors": fitted.priors,
+        "opinions": fitted.ensemble.exponents,
+    }
+    if fitted.ensemble.away is not None and fitted.places is not None:
+        arrays["away"] = np.array(list(fitted.ensemble.away.values()))
+        arrays["places"] = fitted.places.points
+        arrays["places.cells"] = fitted.places.cells
+    if fitted.held_away is not None:
+        arrays["held_away"] = np.stack([fitted.held_away.recalls, fitted.held_away.places])
+        arrays["held_away.codes"] = fitted.held_away.codes
+        if fitted.held_away.odds is not None:
+            arrays["held_away.odds"] = fitted.held_away.odds
+    if first is not None:
+        arrays["first"] = first.trees.exponents
+        arrays |= {f"first.{name}": array for name, array in first.around.state().items()}
+    if fitted.smoothing.trained is not None:
+        arrays["trained"] = fitted.smoothing.trained
+    if cloud is not None:  # of a large scan the classes alone
+        arrays["transduction"] = fitted.transduction
+    elif fitted.transduction_proba is not None:
+        arrays["transduction_proba"] = fitted.transduction_proba
+    scores, smoothing = fitted.scaling.normal_scores, fitted.smoothing
+    if scores is not None:
+        arrays |= {"ranks.knots": scores.knots, "ranks.scores": scores.scores}
+    if smoothing.factors is not None:
+        arrays["factors"] = smoothing.factors
+    if smoothing.around is not None:
+        arrays |= {f"around.{name}": array for name, array in smoothing.around.state().items()}
+    if cloud is not None and cloud.pyramid is not None:
+        arrays |= cloud.pyramid.state()
+    if fitted.conformal is not None:
+        arrays |= fitted.conformal.state()
+        if fitted.conformal.around is not None:  # the same points in the same cells
+            arrays["sets.sums"] = fitted.conformal.around.sums
+    if fitted.nodes.kind == "given":
+        features = fitted.nodes.features
+        arrays["features"] = features.toarray() if sp.issparse(features) else features
+    description = {
+        "classes": plain("classes_", fitted.classes),
+        "classes_dtype": fitted.classes.dtype.str if fitted.classes.dtype != object else "object",
+        "nodes": {"kind": fitted.nodes.kind, **fitted.nodes.state()},
+        "spectrum": spectrum,
+        "depth": fitted.networks.depth,
+        "members": fitted.ensemble.members,
+        "n_extra": fitted.scaling.n_extra,
+        "spread": fitted.scaling.spread,
+        "neighbours": smoothing.neighbours,
+        "averaged_over": smoothing.cell,
+        "rounds": [smoothing.rounds, smoothing.away_rounds],
+        "away_power": smoothing.away_power,
+        "reach": None if fitted.places is None else [fitted.places.reach, fitted.places.level],
+        "estimate": None if fitted.estimate is None else fitted.estimate.as_dict(),
+        "sigma": fitted.sigma,
+        "timings": fitted.seconds,
+    }
+    return description, arrays
+
+
+def fitted_from_state(
+    description: dict[str, Any], arrays: dict[str, np.ndarray], *, dropout: float, filters: Any
+) -> FittedModel:
+    """From what ``fitted_state`` gave, with the number of columns of X as "n_features_in" in the description;
+    ``dropout`` and ``filters`` are those of its networks."""
+    spectrum = Spectrum.from_state(description["spectrum"], arrays_after("spectrum.", arrays))
+    check_shapes(description, arrays, spectrum)
+    around = each = None
+    if description["neighbours"] is not None:
+        kept = {name: arrays[f"around.{name}"] for name in ("keys", "counts", "sums")}
+        around = Averages.from_state(description["averaged_over"], kept)
+        if "sets.sums" in arrays:
+            sums = {**kept, "sums": arrays["sets.sums"]}
+            each = Averages.from_state(description["averaged_over"], sums)
+    scores = NormalScores(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
+    proba = arrays.get("transduction_proba")
+    codes = arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1)
+    nodes = description["nodes"]
+    told = description["estimate"]
+    held = arrays.get("held_away")
+    placing = KINDS[nodes["kind"]].from_state(nodes, arrays)
+    ensemble, first = _ensemble(description, arrays, placing, spectrum, dropout, filters)
+    return FittedModel(
+        classes=np.array(description["classes"], dtype=description["classes_dtype"]),
+        nodes=placing,
+        spectrum=spectrum,
+        scaling=InputScaling(
+            arrays["shift"], arrays["scale"], description["n_extra"], scores, description["spread"]
+        ),
+        ensemble=ensemble,
+        smoothing=Smoothing(
+            description["neighbours"],
+            description["averaged_over"],
+            around,
+            arrays.get("factors"),
+            rounds=description["rounds"][0],
+            away_rounds=description["rounds"][1],
+            trained=arrays.get("trained"),
+            away_power=description["away_power"],
+        ),
+        conformal=PredictionSets.from_state(arrays, each),
+        priors=arrays["priors"],
+        transduction=codes,
+        transduction_proba=proba,
+        sigma=description.get("sigma"),
+        seconds=description["timings"],
+        places=_places(description, arrays),
+        estimate=None if told is None else AccuracyEstimate(**told),
+        held_away=None
+        if held is None
+        else HeldOutRecalls(
+            held[0], held[1], arrays["held_away.codes"].astype(np.int64), arrays.get("held_away.odds")
+        ),
+        first=first,
+    )  # fmt: skip
+
+
+def _ensemble(
+    description: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    placing: Nodes,
+    spectrum: Spectrum,
+    dropout: float,
+    filters: Any,
+) -> tuple[Ensemble, FirstLook | None]:
+    """The experts of a saved model, in the order of the opinions in its file; those of a first look apart."""
+    members, nodes, classes = description["members"], description["nodes"], len(description["classes"])
+    seen = wider = len(arrays["shift"])  # columns that trees see
+    lattice = None
+    if isinstance(placing, TableNodes):
+        seen = len(placing.columns(description["n_extra"]).number)
+    if "cell" in nodes:
+        lattice = Lattice(nodes["cell"], nodes["levels"])
+        seen = len(lattice.names) + description["n_extra"]
+        wider = seen + context_width(lattice.levels) * classes
+    columns = dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}
+    found = {
+        name: Forests.from_state(arrays, width, members=members, name=name) for name, width in columns.items()
+    }
+    forests = {name: trees for name, trees in found.items() if trees is not None}
+    others: dict[str, Expert | None] = {
+        name: ByValues.from_state(arrays, kind, members=members, name=name)
+        for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items()
+    }
+    others[DIFFUSION] = Diffusion.from_state(arrays)
+    of_a_table = {name: expert for name, expert in others.items() if expert is not None}
+    networks = Networks.from_state(
+        arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
+        log_proba=bool(forests or of_a_table),
+    )  # fmt: skip
+    first = None
+    if "first" in arrays:
+        assert lattice is not None
+        own: dict[str, Expert] = {name: forests[name] for name in PLACE_FREE}
+        weights = dict(zip(own, arrays["first"].tolist(), strict=True))
+        cells = Averages.from_state(lattice.cell, arrays_after("first.", arrays), levels=lattice.levels)
+        first = FirstLook(Ensemble(members, own, weights), lattice, cells)
+    experts: dict[str, Expert] = {NETWORK: networks, **forests, **of_a_table}
+    away = None
+    if "away" in arrays:
+        away = dict(zip(forests, arrays["away"].tolist(), strict=True))
+    weights = dict(zip(experts, arrays["opinions"].tolist(), strict=True))
+    return Ensemble(members, experts, weights, away), first
+
+
+def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> LabelledPlaces | None:
+    if "places" not in arrays:
+        return None
+    lattice = Lattice(description["nodes"]["cell"], description["nodes"]["levels"])
+    reach, level = description["reach"]
+    return LabelledPlaces(arrays["places"], reach, lattice, level, arrays["places.cells"].astype(np.int64))
 
 
 def narrowed(arrays: dict[str, np.ndarray], group: Group) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from pinvgcn.features.averages import ONE
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import KNOTS
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.nodes import TableNodes, nodes_from_state
+from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io.tensors import Shapes
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
@@ -258,8 +258,7 @@ def _check_table(shapes: Shapes, description: dict[str, Any], arrays: dict[str, 
         return
     if not isinstance(nodes["numbers"], bool):
         raise ModelFileError(f"its numbers must be true or false. Got {nodes['numbers']!r} instead.")
-    table = nodes_from_state("categorical", nodes, arrays)
-    assert isinstance(table, TableNodes)
+    table = TableNodes.from_state(nodes, arrays)
     own, numbers = len(table.encoder.edge_columns), len(table.encoder.number_columns) * table.with_numbers
     if own != shapes.known["own"] or numbers > extra:
         raise ModelFileError(

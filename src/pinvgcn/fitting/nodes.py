@@ -1,8 +1,8 @@
 """How the rows that a user hands in become nodes of a graph, in training and ever after.
 
-Three kinds: points of a cloud, rows of a table, nodes of a graph that is given. Each makes the graph
-and the features of the training nodes, and places new rows: what a spectrum's extension needs to
-evaluate its basis there, and their features.
+Three kinds: points of a cloud, rows of a table (``table_nodes.py``), nodes of a graph that is given. Each
+makes the graph and the features of the training nodes, and places new rows: what a spectrum's extension needs
+to evaluate its basis there, and their features.
 """
 
 from __future__ import annotations
@@ -19,18 +19,14 @@ from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError
-from pinvgcn.experts import TableColumns
 from pinvgcn.features.cell_size import cell_of
 from pinvgcn.features.exchange import pyramid_of_all
 from pinvgcn.features.geometry import lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
-from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.fitting.plain_rows import PlainRows
-from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, TableEncoder
-from pinvgcn.graphs.table import warn_of_unseen
+from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.nn import Basis
-from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
+from pinvgcn.spectra import KernelExtension, Spectrum
 
 BACKGROUND = 50  # rows of a table that its model keeps
 SCAN = 2_000  # points in space, from which on what surrounds a point is local
@@ -60,6 +56,11 @@ class Nodes(ABC):
     def state(self) -> dict[str, Any]:
         """What JSON keeps of it, for ``place``."""
         return {}
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:
+        """Able to ``place`` new rows, as in a saved model."""
 
 
 class CloudNodes(Nodes):
@@ -138,7 +139,7 @@ class CloudNodes(Nodes):
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)
-        far = _count_far(V, spectrum)
+        far = int(outside(V, spectrum, 1 / FAR).sum())
         if far:
             warnings.warn(
                 f"{far} of {len(points)} points lie far outside the training cloud: nothing supports the "
@@ -177,6 +178,14 @@ class CloudNodes(Nodes):
     def state(self) -> dict[str, Any]:
         lattice = self.lattice
         return {} if lattice is None else {"cell": lattice.cell, "levels": lattice.levels}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> CloudNodes:
+        nodes = cls.__new__(cls)
+        nodes.graph, nodes.points, nodes.pyramid = None, np.empty((0, 3)), None
+        if "cell" in state:
+            nodes.pyramid = Pyramid.from_state(Lattice(state["cell"], state["levels"]), arrays)
+        return nodes
 
     def is_local(self, neighbours: int | None) -> bool:
         """Whether what is around new points in the cloud counts."""
@@ -217,21 +226,14 @@ def _with_geometry(geometry: bool | str, points: np.ndarray, total: int) -> bool
     return bool(geometry)
 
 
-def _count_far(V: np.ndarray, spectrum: Spectrum) -> int:
-    """How many points with basis values V (m, k + r) lie outside: away from the cloud eigenvectors first grow
-    beyond what they are in it, and then die out with √degree, of which the null vectors are made."""
-    k = spectrum.components
-    grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
-    lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest / FAR
-    return int((grown | lost).sum())
+def outside(V: np.ndarray, spectrum: Spectrum, least: float = 1 - ROUNDING) -> np.ndarray:
+    """Which points with basis values V (m, k + r) the training cloud does not support: a mask (m,).
 
-
-def outside(V: np.ndarray, spectrum: Spectrum) -> np.ndarray:
-    """Which points with basis values V (m, k + r) the training cloud does not support: their degree is below
-    the smallest there, or an eigenvector is far beyond what it is there. A mask (m,)."""
-    k = spectrum.components
+    Away from the cloud eigenvectors first grow far beyond what they are in it, and then die out with √degree,
+    of which the null vectors are made, below ``least`` times the smallest there.
+    """
     grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
-    lost = np.linalg.norm(V[:, :k], axis=1) < spectrum.smallest * (1 - ROUNDING)
+    lost = np.linalg.norm(V[:, : spectrum.components], axis=1) < spectrum.smallest * least
     mask: np.ndarray = grown | lost
     return mask
 
@@ -251,92 +253,6 @@ def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:
             f"shapes must have the {len(names)} columns of local_geometry. Got {given.shape[1]} instead."
         )
     return given
-
-
-class TableNodes(Nodes):
-    """Rows joined by the values that they share; their features are these values, one-hot.
-
-    Numbers have a value for each bin, and may be seen as numbers too.
-    """
-
-    kind = "categorical"
-    numbers: np.ndarray | None = None  # (n, q) of the training rows, where they are seen as such
-    background: PlainRows | None  # some rows of training, with which others are compared
-
-    def __init__(
-        self,
-        X: Any,
-        *,
-        bins: int,
-        binning: str,
-        missing: str,
-        min_size: int,
-        numbers: bool = False,
-        group: Group = ALONE,
-    ) -> None:
-        graph = Hypergraph.from_table(
-            X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
-        )
-        assert graph.encoder is not None
-        self.graph = graph
-        self.encoder: TableEncoder = graph.encoder
-        self.features = graph.incidence
-        self.with_numbers = numbers and len(self.encoder.number_columns) > 0
-        self.numbers = self.numbers_of(X)
-        drawn = np.random.default_rng(0).choice(graph.n_total, min(BACKGROUND, graph.n_total), replace=False)
-        self.background = PlainRows.of_all(X, np.sort(drawn), group)
-
-    def numbers_of(self, X: Any) -> np.ndarray | None:
-        """The numbers of any rows, (m, q), if they are seen as such."""
-        return self.encoder.numbers(X) if self.with_numbers else None
-
-    @property
-    def n_numbers(self) -> int:
-        """How many columns are seen as numbers."""
-        return len(self.encoder.number_columns) if self.with_numbers else 0
-
-    def columns(self, n_extra: int) -> TableColumns:
-        """What ``values`` are: of a column of numbers the number, not its bins."""
-        encoder, others, first = self.encoder, n_extra - self.n_numbers, len(self.encoder.columns)
-        numbers = encoder.number_columns[: self.n_numbers]
-        known = np.concatenate([encoder.edge_columns[self._kept], numbers, first + np.arange(others)])
-        return TableColumns(known.astype(np.int64), np.arange(len(known)) >= self._kept.sum())
-
-    @property
-    def _kept(self) -> np.ndarray:
-        """Which hyperedges experts other than networks see: (|E|,)."""
-        edges = self.encoder.edge_columns
-        if not self.with_numbers:
-            return np.ones(len(edges), dtype=bool)
-        kept: np.ndarray = ~np.isin(edges, self.encoder.number_columns)
-        return kept
-
-    def values(self, inputs: sp.csr_array, scaling: InputScaling) -> sp.csr_array:
-        """What experts other than networks see of rows with these inputs (m, N₀): 0 or 1 for each value of a
-        category, and numbers of spread 1: (m, v)."""
-        seen = np.append(self._kept, np.ones(scaling.n_extra, dtype=bool))
-        unit = np.append(np.ones(self._kept.sum()), np.full(scaling.n_extra, 1 / scaling.spread))
-        return sp.csr_array(inputs[:, np.flatnonzero(seen)] * unit)
-
-    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
-        H = self.encoded(X, spectrum)
-        extension = spectrum.extension
-        assert isinstance(extension, IncidenceExtension)
-        return Basis(extension.factor(H), extension.coefficients), H
-
-    def encoded(self, X: Any, spectrum: Spectrum) -> sp.csr_array:
-        """The incidences of any rows (m, |E|), with a warning of values that training never saw and an error
-        where a row has no others."""
-        H, unseen = self.encoder.transform(X)
-        numbers = " Of numbers the nearest known one counts." if self.with_numbers else ""
-        warn_of_unseen(unseen, numbers, stacklevel=5)  # the caller of predict
-        extension = spectrum.extension
-        assert isinstance(extension, IncidenceExtension)
-        return extension.checked(H)[0]
-
-    def state(self) -> dict[str, Any]:
-        kept = None if self.background is None else self.background.to_dict()
-        return {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers, "background": kept}
 
 
 class GraphNodes(Nodes):
@@ -370,6 +286,13 @@ class GraphNodes(Nodes):
     def state(self) -> dict[str, Any]:
         return {"sparse": sp.issparse(self.features)}
 
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> GraphNodes:
+        nodes = cls.__new__(cls)
+        features = arrays["features"]
+        nodes.graph, nodes.features = None, sp.csr_array(features) if state.get("sparse") else features
+        return nodes
+
 
 def _given_features(X: Any, n: int, *, least: int = 1) -> Any:
     """Features as numbers, one row a node. Sparse ones, such as the words of papers, stay sparse."""
@@ -386,63 +309,3 @@ def _given_features(X: Any, n: int, *, least: int = 1) -> Any:
 def is_scan(nodes: Nodes) -> bool:
     """Whether these are points with local shapes, what "auto" is made for."""
     return isinstance(nodes, CloudNodes) and nodes.geometry
-
-
-def nodes_of(
-    X: Any,
-    graph: Any,
-    *,
-    sigma: float | str,
-    loops: float,
-    geometry: bool | str,
-    bins: int,
-    binning: str,
-    missing: str,
-    min_size: int,
-    numbers: bool = False,
-    shapes: Any = None,
-    group: Group = ALONE,
-) -> Nodes:
-    """The nodes that X stands for, by the ``graph`` argument of the classifier."""
-    if shapes is not None and not (isinstance(graph, str) and graph == "gaussian"):
-        raise ParameterError(
-            "shapes must be None but for graph='gaussian': only points have local shapes. "
-            f"Got graph={graph!r}."
-        )
-    if isinstance(graph, Graph):
-        return GraphNodes(graph, X)
-    if isinstance(graph, str) and graph == "gaussian":
-        return CloudNodes(X, sigma=sigma, loops=loops, geometry=geometry, shapes=shapes, group=group)
-    if isinstance(graph, str) and graph == "categorical":
-        return TableNodes(
-            X, bins=bins, binning=binning, missing=missing, min_size=min_size, numbers=numbers, group=group
-        )
-    raise ParameterError(
-        f"graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got {graph!r} instead."
-    )
-
-
-def nodes_from_state(kind: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:
-    """The nodes of a saved model, able to ``place`` new rows."""
-    nodes: Nodes
-    if kind == CloudNodes.kind:
-        cloud = CloudNodes.__new__(CloudNodes)
-        cloud.points = np.empty((0, 3))
-        cloud.pyramid = None
-        if "cell" in state:
-            lattice = Lattice(state["cell"], state["levels"])
-            cloud.pyramid = Pyramid.from_state(lattice, arrays)
-        nodes = cloud
-    elif kind == TableNodes.kind:
-        table = TableNodes.__new__(TableNodes)
-        table.encoder = TableEncoder.from_dict(state["encoder"])
-        table.with_numbers = state["numbers"]
-        kept = state.get("background")
-        table.background = None if kept is None else PlainRows.from_dict(kept)
-        nodes = table
-    else:
-        nodes = GraphNodes.__new__(GraphNodes)
-        features = arrays["features"]
-        nodes.features = sp.csr_array(features) if state.get("sparse") else features
-    nodes.graph = None
-    return nodes

@@ -13,10 +13,10 @@ import torch
 from pinvgcn.experts import NeighbourGraph, Seen, TrainingNodes
 from pinvgcn.fitting.inputs import InputScaling, as_extra, joined
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import CloudNodes, Nodes, TableNodes
+from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.fitting.subsample import RowSubsample
-from pinvgcn.fitting.unscaled_rows import UnscaledRows
+from pinvgcn.fitting.table_nodes import TableNodes, UnscaledRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
 from pinvgcn.nn import Basis, FilterBasis, Problem

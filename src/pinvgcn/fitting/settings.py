@@ -18,9 +18,11 @@ from pinvgcn.features.cell_size import cell_size
 from pinvgcn.fitting.class_shares import check_priors
 from pinvgcn.fitting.graph_kind import graph_kind
 from pinvgcn.fitting.inputs import SCALINGS
-from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, TableNodes, is_scan
+from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, is_scan
 from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
 from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES
+from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.graphs import Graph, TableEncoder
 from pinvgcn.nn import TrainingSettings
 from pinvgcn.nn.filters import parse_filters
@@ -104,6 +106,35 @@ class FitSettings:
     def for_rows(self, X: Any, group: Group = ALONE) -> FitSettings:
         """With what joins these rows, where ``graph`` is "auto"."""
         return replace(self, graph=graph_kind(X, group)) if _is_auto(self.graph) else self
+
+    def nodes(self, X: Any, *, shapes: Any = None, group: Group = ALONE) -> Nodes:
+        """The nodes that the rows of X are. Where labels are to find σ, it is "auto" to begin with."""
+        kind = self.graph if isinstance(self.graph, str) else "given"
+        if shapes is not None and kind != "gaussian":
+            raise ParameterError(
+                "shapes must be None but for graph='gaussian': only points have local shapes. "
+                f"Got graph={self.graph!r}."
+            )
+        if isinstance(self.graph, Graph):
+            return GraphNodes(self.graph, X)
+        if kind == "gaussian":
+            sigma = "auto" if self.by_labels else self.sigma
+            return CloudNodes(
+                X, sigma=sigma, loops=self.loops, geometry=self.geometry, shapes=shapes, group=group
+            )
+        if kind == "categorical":
+            names = ("bins", "binning", "missing", "min_size", "numbers")
+            return TableNodes(X, **{name: getattr(self, name) for name in names}, group=group)
+        raise ParameterError(
+            f"graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got {self.graph!r} instead."
+        )
+
+    def labels(self, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
+        """The labels of these nodes."""
+        graph = nodes.graph
+        assert graph is not None
+        weights = {"class_weight": self.class_weight, "sample_weight": sample_weight}
+        return RowLabels.of(y, graph.n_nodes, **weights, group=graph.group)
 
     def __post_init__(self) -> None:
         if not isinstance(self.sigma, str):

@@ -18,8 +18,8 @@ from pinvgcn.distributed.group import together
 from pinvgcn.errors import ModelFileError, UnseenValueWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features import ColumnRecipe
-from pinvgcn.fitting.nodes import TableNodes
 from pinvgcn.fitting.prediction_sets import SetSizes, check_words
+from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.jobs import Cost, Progress, fingerprint, silent
 from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns

@@ -1,0 +1,147 @@
+"""Rows of a table as nodes of a hypergraph; what experts see of them is made for some rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.experts import Seen, TableColumns
+from pinvgcn.fitting.inputs import InputScaling
+from pinvgcn.fitting.nodes import Nodes
+from pinvgcn.fitting.plain_rows import PlainRows
+from pinvgcn.graphs import Hypergraph, TableEncoder
+from pinvgcn.graphs.table import warn_of_unseen
+from pinvgcn.nn import Basis
+from pinvgcn.spectra import IncidenceExtension, Spectrum
+
+BACKGROUND = 50  # rows of a table that its model keeps
+
+
+class TableNodes(Nodes):
+    """Rows joined by the values that they share; their features are these values, one-hot.
+
+    Numbers have a value for each bin, and may be seen as numbers too.
+    """
+
+    kind = "categorical"
+    numbers: np.ndarray | None = None  # (n, q) of the training rows, where they are seen as such
+    background: PlainRows | None  # some rows of training, with which others are compared
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        bins: int,
+        binning: str,
+        missing: str,
+        min_size: int,
+        numbers: bool = False,
+        group: Group = ALONE,
+    ) -> None:
+        graph = Hypergraph.from_table(
+            X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
+        )
+        assert graph.encoder is not None
+        self.graph = graph
+        self.encoder: TableEncoder = graph.encoder
+        self.features = graph.incidence
+        self.with_numbers = numbers and len(self.encoder.number_columns) > 0
+        self.numbers = self.numbers_of(X)
+        drawn = np.random.default_rng(0).choice(graph.n_total, min(BACKGROUND, graph.n_total), replace=False)
+        self.background = PlainRows.of_all(X, np.sort(drawn), group)
+
+    def numbers_of(self, X: Any) -> np.ndarray | None:
+        """The numbers of any rows, (m, q), if they are seen as such."""
+        return self.encoder.numbers(X) if self.with_numbers else None
+
+    @property
+    def n_numbers(self) -> int:
+        """How many columns are seen as numbers."""
+        return len(self.encoder.number_columns) if self.with_numbers else 0
+
+    def columns(self, n_extra: int) -> TableColumns:
+        """What ``values`` are: of a column of numbers the number, not its bins."""
+        encoder, others, first = self.encoder, n_extra - self.n_numbers, len(self.encoder.columns)
+        numbers = encoder.number_columns[: self.n_numbers]
+        known = np.concatenate([encoder.edge_columns[self._kept], numbers, first + np.arange(others)])
+        return TableColumns(known.astype(np.int64), np.arange(len(known)) >= self._kept.sum())
+
+    @property
+    def _kept(self) -> np.ndarray:
+        """Which hyperedges experts other than networks see: (|E|,)."""
+        edges = self.encoder.edge_columns
+        if not self.with_numbers:
+            return np.ones(len(edges), dtype=bool)
+        kept: np.ndarray = ~np.isin(edges, self.encoder.number_columns)
+        return kept
+
+    def values(self, inputs: sp.csr_array, scaling: InputScaling) -> sp.csr_array:
+        """What experts other than networks see of rows with these inputs (m, N₀): 0 or 1 for each value of a
+        category, and numbers of spread 1: (m, v)."""
+        seen = np.append(self._kept, np.ones(scaling.n_extra, dtype=bool))
+        unit = np.append(np.ones(self._kept.sum()), np.full(scaling.n_extra, 1 / scaling.spread))
+        return sp.csr_array(inputs[:, np.flatnonzero(seen)] * unit)
+
+    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        H = self.encoded(X, spectrum)
+        extension = spectrum.extension
+        assert isinstance(extension, IncidenceExtension)
+        return Basis(extension.factor(H), extension.coefficients), H
+
+    def encoded(self, X: Any, spectrum: Spectrum) -> sp.csr_array:
+        """The incidences of any rows (m, |E|), with a warning of values that training never saw and an error
+        where a row has no others."""
+        H, unseen = self.encoder.transform(X)
+        numbers = " Of numbers the nearest known one counts." if self.with_numbers else ""
+        warn_of_unseen(unseen, numbers, stacklevel=5)  # the caller of predict
+        extension = spectrum.extension
+        assert isinstance(extension, IncidenceExtension)
+        return extension.checked(H)[0]
+
+    def state(self) -> dict[str, Any]:
+        kept = None if self.background is None else self.background.to_dict()
+        return {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers, "background": kept}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> TableNodes:
+        nodes, kept = cls.__new__(cls), state.get("background")
+        nodes.encoder = TableEncoder.from_dict(state["encoder"])
+        nodes.graph, nodes.with_numbers = None, state["numbers"]
+        nodes.background = None if kept is None else PlainRows.from_dict(kept)
+        return nodes
+
+
+@dataclass(frozen=True)
+class UnscaledRows:
+    """m rows of a table. All that experts see of them would be several times larger."""
+
+    nodes: TableNodes
+    scaling: InputScaling
+    spectrum: Spectrum
+    incidence: sp.csr_array  # H (m, |E|)
+    extra: np.ndarray | None  # (m, …) numbers, and what was handed in beside the table
+
+    def __len__(self) -> int:
+        return int(self.incidence.shape[0])
+
+    def take(self, rows: np.ndarray) -> UnscaledRows:
+        """Some of the rows."""
+        extra = None if self.extra is None else self.extra[rows]
+        return replace(self, incidence=self.incidence[rows], extra=extra)
+
+    def at(self, rows: np.ndarray) -> Seen:
+        """What experts see of some of the rows."""
+        some = self.take(rows)
+        inputs = self.scaling(some.incidence, some.extra)
+        return Seen(inputs, some.basis, self.nodes.values(inputs, self.scaling))
+
+    @property
+    def basis(self) -> Basis:
+        """By the extension of the spectrum: (m, k + r)."""
+        extension = self.spectrum.extension
+        assert isinstance(extension, IncidenceExtension)
+        return Basis(extension.factor(self.incidence), extension.coefficients, self.spectrum.group)
