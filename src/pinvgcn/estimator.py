@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pinvgcn.checks import as_sample_weight, check_columns, read_labels
 from pinvgcn.distributed.group import together
-from pinvgcn.errors import LabelError, ModelFileError, ParameterError
+from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.explanation import RowExplanation, explain_rows
@@ -23,150 +22,91 @@ from pinvgcn.fitting.fit import learn
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
 from pinvgcn.fitting.importance import TableImportance, column_importance
 from pinvgcn.fitting.mixed_rows import Sources
-from pinvgcn.fitting.model_file import BY_NODE, SavedModel, narrowed
+from pinvgcn.fitting.model_file import SavedModel
 from pinvgcn.fitting.nodes import CloudNodes
-from pinvgcn.fitting.prepared import Prepared
+from pinvgcn.fitting.prepared import Prepared, fingerprint
 from pinvgcn.fitting.scan import scans_of
 from pinvgcn.fitting.settings import FitSettings, group_of, seed_of
-from pinvgcn.io.tensors import load_tensors, save_tensors, save_together
+from pinvgcn.io.tensors import load_tensors, reading
 from pinvgcn.nn import PinvGCN
 
-# settings on which more depends than the training of one network
-SHARED = (
-    "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
-    "numbers", "scaling", "filters", "experts", "neighbours", "device",
-)  # fmt: skip
+PAPER = {
+    "loops": 0.0, "geometry": False, "solver": "auto", "tolerance": None, "bins": 10, "binning": "width",
+    "missing": "ignore", "min_size": 1, "numbers": False, "scaling": "none", "filters": "three-part",
+    "hidden": 32, "dropout": 0.5, "learning_rate": 0.01, "weight_decay": 0.0005, "epochs": 500,
+    "nodes_per_epoch": None, "patience": None, "class_weight": None, "members": 1, "experts": "network",
+    "trees": 0, "neighbours": None, "priors": None,
+}  # fmt: skip
 
 
 class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     """Classify all nodes of a dense graph from a few labels.
 
+    The defaults are meant to be left alone; docs/settings.md says what settings do, and when to change them.
+
     Parameters
     ----------
     graph : {"auto", "gaussian", "categorical"} or Graph
         What joins the rows of X: distance between points, values shared in a table, or a graph that is
-        given (X then holds features of its nodes, or is None). "auto" is "categorical" for a DataFrame with a
-        column that is not of numbers (text, categories, truth values, objects) and for an array with text,
-        and "gaussian" for numbers, in an array or a DataFrame, however many columns there are: scale columns
-        of different units, or pass "categorical".
+        given (X then holds features of its nodes, or is None). "auto" is "categorical" where a column is not
+        of numbers, and "gaussian" for numbers: scale columns of different units, or pass "categorical".
     sigma : float, "auto" or "labels"
-        "gaussian": the distance over which points see each other; "auto" takes it from the extent of
-        the cloud, "labels" tries multiples of that on labels that are held out (docs/maths.md, 6.4).
-    rank : int, optional
-        How many eigenvectors the filter inverts. By default 60 for clouds, all that are meaningful for
-        tables, 100 for sparse graphs.
-    loops : float
-        "gaussian": the weight that joins each point to itself. With 1 every eigenvector is a smooth
-        function of position; the paper has 0.
+        "gaussian": the distance over which points see each other.
+    rank, loops : int or None, float
+        How many eigenvectors; "gaussian": the weight that joins each point to itself.
     geometry : bool or "auto"
-        "gaussian": whether the network sees the local shapes of ``local_geometry`` beside the coordinates,
-        whose last must be the height, and trees see them alone. "auto": for points in space, 2,000 or more.
-    solver, tolerance
-        How the spectrum is computed and how large a residual is accepted; see ``Graph.spectrum``.
-    bins, binning, missing, min_size
-        "categorical": see ``Hypergraph.from_table``. By default bins hold equally many rows
-        (``binning="quantile"``).
+        "gaussian": whether local shapes are seen, of points whose last coordinate is the height. "auto" for
+        points in space, 2,000 or more.
+    solver, tolerance; bins, binning, missing, min_size
+        See ``Graph.spectrum``; "categorical": see ``Hypergraph.from_table``.
     numbers : bool
-        "categorical": whether columns of numbers are seen as numbers too. Networks see them beside their
-        bins, the other experts in place of them. A missing number is the median, one beyond those of training
-        the nearest of them. Without, only the bin counts.
+        "categorical": whether columns of numbers are seen as numbers too, not by their bins alone.
     scaling : {"ranks", "isotropic", "centre", "none", "standard"}
-        What is done to points and other features before the network sees them: "isotropic" centres them,
-        brings all coordinates by one common factor to a spread (root mean square) of 10, and each other
-        feature by its own; "ranks" does so after it has replaced the values of the other features by their
-        normal scores, which depend on ranks alone; "centre" keeps their units; "standard" gives each column
-        a spread of 1. Categories and bins of tables stay 0 and 1; their numbers are such other features. The
-        features of a given graph stay as they are.
-    filters, hidden, dropout
-        The network; see ``PinvGCN``.
-    learning_rate
-        Of its training; see ``TrainingSettings``.
-    weight_decay, epochs : float and int, or "auto"
-        The same. "auto" is 0.01 and 200 for tables, 0.0005 and 300 elsewhere where trees stand beside the
-        network, and 0.0005 and 500 without them.
-    nodes_per_epoch : int, "auto" or None
-        How many of the unlabelled nodes an epoch visits, spread evenly to stand for all of them; None for
-        all, "auto" for all up to 32,768 and 4,096 of them beyond, and for 2,048 where trees stand beside the
-        network. Prediction always sums over all nodes.
+        What is done to points and extra features before the network sees them.
+    filters, hidden, dropout; learning_rate, weight_decay, epochs, nodes_per_epoch
+        The network, see ``PinvGCN``, and its training, see ``TrainingSettings``.
     patience, held_out : int or None, float
-        With a number of epochs as patience, the share ``held_out`` of each class's labels is not learned
-        from, and training stops when the loss there has not fallen for so long; the best weights are kept.
+        With patience, the share ``held_out`` of the labels is not learned from, and training stops when the
+        loss there has not fallen for so many epochs.
     class_weight : dict, "balanced" or None
         Importance of the classes in training.
     members : int or "auto"
-        How many networks are trained, whose scores are averaged. Each of several goes without one fold of the
-        labels, by which it is found how sure they may be, how much each expert counts, which classes a
-        ``predict_set`` holds and, for scans, how well they do. Folds are random, or for scans such that
-        held-out labels lie as far from others as unlabelled points (docs/maths.md, 9.7). "auto" for 5 on
-        tables and wherever ``geometry`` is used, 1 elsewhere.
+        The ensemble's size; each of several is trained without one fold of the labels. "auto" for 5 on tables
+        and scans, 1 elsewhere.
     experts : "auto", str or sequence of str
-        "categorical": what each member has, some of "network", "forest" (a random forest), "trees" (extremely
-        randomised ones), "linear" (logistic regression), "kernel" (logistic regression with a Gaussian
-        kernel) and "diffusion" (labels spread over a graph of nearest rows); the network is always among
-        them. Their probabilities are multiplied, with exponents found at the labels that the member has not
-        seen: an expert that does badly there counts for nothing (docs/maths.md, 9.6). "auto" for all six.
-        Elsewhere "auto" or "network".
+        "categorical": some of "network" (always), "forest", "trees", "linear", "kernel" and "diffusion".
     trees : int or "auto"
-        How many trees each forest of a member has; 0 for no forest. Of points and graphs these are extremely
-        randomised trees beside the network, from the same labels; the probabilities of all are multiplied,
-        with exponents found at the labels that the member has not seen.
-        Those of scans do not know the place, so that they classify other scans. They look twice: half as many
-        see fine shapes, half as many wide ones, and so many see what these say of the surroundings of a point
-        (docs/maths.md, 9.8); where labels lie in few places, or none is held out, the first two have so many
-        each and there are no others. Without ``geometry`` one forest sees what the network sees. "auto" for
-        40 wherever ``geometry`` is used, 60 for tables, 0 elsewhere.
+        Of each forest of a member, 0 for none; 40 for scans, 60 for tables, 0 elsewhere.
     neighbours : int, "auto" or None
-        "gaussian": class probabilities are averaged over what lies around a point, about as widely as over so
-        many nearest points; None for not at all, "auto" for 10 wherever ``geometry`` is used. There are three
-        rounds of it where labels of a scan lie in few places (docs/maths.md, 9.1).
-        "categorical": how many of the nearest rows a row is joined to in the graph on which labels spread;
-        None for no diffusion, "auto" for 5.
+        "gaussian": over about how many points probabilities are averaged. "categorical": to how many nearest
+        rows the diffusion joins a row. None for neither.
     priors : "estimated", "auto", dict or None
-        How frequent the classes are, where that differs from their shares of the labels: "estimated" finds it
-        from the unlabelled rows, a dict of class: share tells it, None takes the labels' shares. Where labels
-        of a scan lie in few places, and in other scans, "estimated" corrects by one step at half power
-        (docs/maths.md, 9.2). Of a table it is the more careful the fewer labels there are. "auto" is
-        "estimated" wherever ``geometry`` is used, and for tables with several experts if labels look picked
-        class by class, ten of each or more, and there is no ``class_weight``; None elsewhere.
+        How frequent the classes are, where that differs from their shares of the labels.
     warm_start : bool
         A further ``fit`` to the same rows, with other labels, keeps the spectrum, begins at the weights that
         it finds and takes a fifth of the epochs.
     verbose : bool or callable
-        Show a bar with epochs, loss and remaining time; or call ``verbose(done, total)`` after each epoch of
-        all networks.
-    device : str
-        Where training runs: "cpu", or "cuda" (passed to PyTorch).
-    random_state : int, RandomState or None
-        Initial weights and dropout. The same seed gives the same bits on the same machine and threads.
+        Show a bar; or call ``verbose(done, total)`` after each epoch of all networks.
+    device, random_state : str, int or RandomState or None
+        Where PyTorch trains; the same seed gives the same bits on the same machine and threads.
 
     Attributes
     ----------
-    transduction_ : (n,) array
-        The class of every row of the fitted X, at labelled rows too: what the model says, not y.
-    transduction_proba_ : (n, classes) array
-        The probabilities behind it. A saved model of points does not keep them.
-    classes_ : (classes,) array
-    graph_kind_ : {"gaussian", "categorical", "given"}
-        What joins the rows, chosen or told; "given" for a Graph.
-    sigma_ : float
-        "gaussian": the σ of the graph, chosen or given.
-    priors_ : (classes,) array
-        The share of each class, by ``priors``.
-    graph_, spectrum_
-        The graph and its spectrum.
+    transduction_, transduction_proba_ : (n,) array, (n, classes) array
+        The class of every row of the fitted X, at labelled rows too: what the model says, not y; and the
+        probabilities behind it, which a saved model of points does not keep.
+    classes_, priors_ : (classes,) arrays
+        The classes, and the share of each by ``priors``.
+    graph_kind_, sigma_, graph_, spectrum_
+        "gaussian", "categorical" or "given"; σ of a Gaussian graph; the graph; its spectrum.
     fitted_ : FittedModel
         All that was found, as a value: it places rows, asks its experts, and gives probabilities and sets.
-    network_ : PinvGCN
-        The trained network, the first of several.
-    loss_curve_, n_iter_ : list of float, int
-        The loss of each of its epochs, and how many there were.
+    network_, loss_curve_, n_iter_
+        The trained network (the first of several), the loss of each of its epochs, and their number.
     accuracy_estimate_ : AccuracyEstimate or None
-        Of a scan: which share of the unlabelled points is expected to be classified correctly, with a 90 %
-        interval; or why that cannot be told.
-    timings_ : dict
-        Seconds for "graph", "spectrum" and "training".
-    about_ : dict or None
-        What was told ``about`` the model when it was saved.
+        Of a scan: the share of unlabelled points expected to be right, or why that cannot be told.
+    timings_, about_
+        Seconds of "graph", "spectrum" and "training"; what was told ``about`` the model in its file.
 
     Examples
     --------
@@ -175,8 +115,6 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     >>> mushroom = load_dataset("mushroom")
     >>> labels = random_split(mushroom.y, per_class=10, random_state=0)  # -1 where unlabelled
     >>> model = PinvGCNClassifier().fit(mushroom.X, labels)
-    >>> model.graph_kind_
-    'categorical'
     >>> model.transduction_.shape
     (8124,)
     """
@@ -189,73 +127,20 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     about_: dict[str, Any] | None = None
 
     def __init__(
-        self,
-        graph: Any = "auto",
-        *,
-        sigma: float | str = "auto",
-        rank: int | None = None,
-        loops: float = 1.0,
-        geometry: bool | str = "auto",
-        solver: str = "auto",
-        tolerance: float | None = None,
-        bins: int = 10,
-        binning: str = "quantile",
-        missing: str = "ignore",
-        min_size: int = 2,
-        numbers: bool = True,
-        scaling: str = "ranks",
-        filters: Any = "three-part",
-        hidden: int | Sequence[int] = 32,
-        dropout: float = 0.5,
-        learning_rate: float = 0.01,
-        weight_decay: float | str = "auto",
-        epochs: int | str = "auto",
-        nodes_per_epoch: int | str | None = "auto",
-        patience: int | None = None,
-        held_out: float = 0.2,
-        class_weight: Any = None,
-        members: int | str = "auto",
-        experts: str | Sequence[str] = "auto",
-        trees: int | str = "auto",
-        neighbours: int | str | None = "auto",
-        priors: Any = "auto",
-        warm_start: bool = False,
-        verbose: bool | Callable[[int, int], None] = False,
-        device: str = "cpu",
-        random_state: Any = 0,
-    ) -> None:
-        self.graph = graph
-        self.sigma = sigma
-        self.rank = rank
-        self.loops = loops
-        self.geometry = geometry
-        self.solver = solver
-        self.tolerance = tolerance
-        self.bins = bins
-        self.binning = binning
-        self.missing = missing
-        self.min_size = min_size
-        self.numbers = numbers
-        self.scaling = scaling
-        self.filters = filters
-        self.hidden = hidden
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.epochs = epochs
-        self.nodes_per_epoch = nodes_per_epoch
-        self.patience = patience
-        self.held_out = held_out
-        self.class_weight = class_weight
-        self.members = members
-        self.experts = experts
-        self.trees = trees
-        self.neighbours = neighbours
-        self.priors = priors
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.device = device
-        self.random_state = random_state
+        self, graph: Any = "auto", *,
+        sigma: float | str = "auto", rank: int | None = None, loops: float = 1.0,
+        geometry: bool | str = "auto", solver: str = "auto", tolerance: float | None = None,
+        bins: int = 10, binning: str = "quantile", missing: str = "ignore", min_size: int = 2,
+        numbers: bool = True, scaling: str = "ranks", filters: Any = "three-part",
+        hidden: int | Sequence[int] = 32, dropout: float = 0.5, learning_rate: float = 0.01,
+        weight_decay: float | str = "auto", epochs: int | str = "auto",
+        nodes_per_epoch: int | str | None = "auto", patience: int | None = None, held_out: float = 0.2,
+        class_weight: Any = None, members: int | str = "auto", experts: str | Sequence[str] = "auto",
+        trees: int | str = "auto", neighbours: int | str | None = "auto", priors: Any = "auto",
+        warm_start: bool = False, verbose: bool | Callable[[int, int], None] = False,
+        device: str = "cpu", random_state: Any = 0,
+    ) -> None:  # fmt: skip
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     @classmethod
     def paper(
@@ -272,35 +157,10 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
                 "graph must be 'gaussian', 'categorical' or a Graph: the paper's settings depend on it. "
                 "Got 'auto' instead."
             )
-        if rank is None and isinstance(graph, str) and graph == "gaussian":
-            rank = 100
-        settings = {
-            "loops": 0.0,
-            "geometry": False,
-            "solver": "auto",
-            "tolerance": 1e-3 if isinstance(graph, str) and graph == "gaussian" else None,
-            "bins": 10,
-            "binning": "width",
-            "missing": "ignore",
-            "min_size": 1,
-            "numbers": False,
-            "scaling": "none",
-            "filters": "three-part",
-            "hidden": 32,
-            "dropout": 0.5,
-            "learning_rate": 0.01,
-            "weight_decay": 0.0005,
-            "epochs": 500,
-            "nodes_per_epoch": None,
-            "patience": None,
-            "class_weight": None,
-            "members": 1,
-            "experts": "network",
-            "trees": 0,
-            "neighbours": None,
-            "priors": None,
-        }
-        return cls(graph, sigma=sigma, rank=rank, **{**settings, **others})
+        settings: dict[str, Any] = {"sigma": sigma, "rank": rank, **PAPER}
+        if isinstance(graph, str) and graph == "gaussian":
+            settings |= {"rank": 100 if rank is None else rank, "tolerance": 1e-3}
+        return cls(graph, **settings | others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -333,17 +193,15 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : (n,) array, optional
             Importance of the labelled rows in training.
         shapes : LocalShapes, optional
-            "gaussian": the ``local_geometry`` of the rows within a larger cloud of which they are a part,
-            instead of that among themselves, and its cells. The whole cloud is then classified with
-            ``among="own"``.
+            Of points that are a part of a larger cloud, the ``local_geometry`` within it, instead of that
+            among themselves. The whole cloud is then classified with ``among="own"``.
         groups : (n,) array of whole numbers, optional
-            "gaussian": the scan that each point is from, where several are fitted together. How a new scan is
-            classified, and how well that is expected to go, is then found by scans that are held out whole.
+            The scan that each point is from, where several are fitted together: scans held out whole then
+            tell how a new scan is classified, and how well that is expected to go.
         process_group : torch.distributed group, optional
             The processes that share out the rows: each calls ``fit`` with its own, maybe none, and with the
-            same settings. Together they find the model that one process would find from all rows, in the
-            order of the ranks. ``transduction_``, ``transduction_proba_`` and the rows of ``spectrum_`` are
-            those of this process; ``predict`` needs no other one; ``save`` is called by all, for one file.
+            same settings, and has the attributes of its own rows. The model is the one that a single process
+            would find from all; ``predict`` needs no other process; ``save`` is called by all.
         """
         parameters = self.get_params(deep=False)
         group = group_of(parameters, process_group)
@@ -372,24 +230,19 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         scans = scans_of(groups, labels, nodes)
         self.adopt(learn(resolved, prepared, labels, seed, before=before, scans=scans))
         if self.warm_start and kept is None:
-            self.prepared_, self._prepared_from = prepared, self._fingerprint(X, beside)
+            self.prepared_ = prepared
+            self._prepared_from = fingerprint(parameters, X, beside)
         return self
 
     def adopt(self, fitted: FittedModel) -> PinvGCNClassifier:
         """Become the classifier of a model that was fitted elsewhere, with the parameters of this one."""
         for name in ("graph_", "sigma_", "transduction_proba_"):
             self.__dict__.pop(name, None)
-        self.fitted_ = fitted
-        self.classes_ = fitted.classes
-        self.graph_kind_ = fitted.nodes.kind
-        self.spectrum_ = fitted.spectrum
-        self.priors_ = fitted.priors
-        self.network_ = fitted.networks.members[0].network
-        self.loss_curve_ = fitted.networks.members[0].losses
-        self.n_iter_ = len(self.loss_curve_)
-        self.timings_ = fitted.seconds
-        self.accuracy_estimate_ = fitted.estimate
-        self.about_ = None
+        network = fitted.networks.members[0]
+        self.fitted_, self.classes_, self.priors_ = fitted, fitted.classes, fitted.priors
+        self.graph_kind_, self.spectrum_ = fitted.nodes.kind, fitted.spectrum
+        self.network_, self.loss_curve_, self.n_iter_ = network.network, network.losses, len(network.losses)
+        self.timings_, self.accuracy_estimate_, self.about_ = fitted.seconds, fitted.estimate, None
         self.transduction_ = fitted.classes[fitted.transduction]
         if fitted.transduction_proba is not None:
             self.transduction_proba_ = fitted.transduction_proba
@@ -453,30 +306,18 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def explain(
         self, X: Any, *, background: Any = None, sources: Sources | None = None, random_state: int = 0
     ) -> list[RowExplanation]:
-        """How much each value of a row of a table moved the answer there: one explanation for each row of X.
+        """How much each value of a row of a table moved the answer there: one explanation for each row of X,
+        which may be a single one (a Series).
 
         Each has the ``answer``, its ``probability`` and ``log_odds``, their ``base`` and ``values``, whose
         ``moved`` are Shapley values of the log-odds: base + Σ moved = log_odds. They are exact with few
-        columns, and have a standard error (``error``) with more (docs/maths.md, 9.9).
-
-        Parameters
-        ----------
-        X : DataFrame, one row of it (a Series), or array
-            Rows with the columns of ``fit``. About 20,000 rows are asked to explain one.
-        background : DataFrame or array, optional
-            Rows to compare with; by default up to 50 rows of training, which the model keeps.
-        sources : dict, optional
-            Columns that count as one, as those made of one date: the name of their source, and their names.
+        columns, and have a standard error (``error``) with more (docs/maths.md, 9.9). Rows are compared with
+        those of ``background``, by default up to 50 of training; about 20,000 are asked to explain one.
+        ``sources`` are columns that count as one: the name of their source, and their names.
         """
         check_is_fitted(self, "classes_")
-        return explain_rows(
-            self.fitted_,
-            X,
-            classes=self.classes_,
-            background=background,
-            sources=sources,
-            random_state=random_state,
-        )
+        options = {"background": background, "sources": sources, "random_state": random_state}
+        return explain_rows(self.fitted_, X, classes=self.classes_, **options)
 
     def column_importance(
         self, X: Any, *, sources: Sources | None = None, permutations: int = 10, random_state: int = 0
@@ -486,17 +327,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
         The ``columns`` of what it returns have the ``log_likelihood`` lost by a label, with its standard
         ``error``, whether this is ``clear`` of none, and the ``accuracy`` lost (docs/maths.md, 9.9). The
-        model must be the one that was fitted, not one from a file, with ``members`` of 2 or more.
-
-        Parameters
-        ----------
-        X : DataFrame or array
-            The rows that the model was fitted to.
-        sources : dict, optional
-            Columns that are permuted together, as those made of one date: the name of their source, and their
-            names.
-        permutations : int
-            Of each column. Many columns or labels get fewer, two at least; wide tables also fewer labels.
+        model must be the one that was fitted to X, not one from a file, with ``members`` of 2 or more. The
+        columns of each of the ``sources`` (see ``explain``) are permuted together. Of many columns or labels
+        each gets fewer ``permutations``, two at least; wide tables also fewer labels.
         """
         check_is_fitted(self, "classes_")
         return column_importance(
@@ -512,11 +345,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         if len(known) == 0:
             raise LabelError(f"y must have a label to compare with. Got {len(predicted)} unlabelled rows.")
         weights = as_sample_weight(sample_weight, len(predicted))
-        return float(
-            accuracy_score(
-                known, predicted[labelled], sample_weight=None if weights is None else weights[labelled]
-            )
-        )
+        counted = None if weights is None else weights[labelled]
+        return float(accuracy_score(known, predicted[labelled], sample_weight=counted))
 
     def _placed(self, X: Any, features: Any, among: str) -> PlacedRows:
         """Rows to predict, whose columns are those of ``fit``."""
@@ -527,17 +357,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def prepared_for(self, X: Any, features: Any) -> Prepared | None:
         """What an earlier warm fit has kept, if it was to the same rows with the same settings."""
-        if not self.warm_start or not hasattr(self, "prepared_"):
-            return None
-        return self.prepared_ if self._prepared_from == self._fingerprint(X, features) else None
-
-    def _fingerprint(self, X: Any, features: Any) -> str:
-        """Of all that ``Prepared`` depends on."""
-        settings = [getattr(self, name) for name in SHARED]
-        graph = (
-            self.graph if isinstance(self.graph, str) else id(self.graph)
-        )  # which the kept nodes hold on to
-        return str(joblib.hash((X, features, graph, settings)))
+        kept = self.warm_start and hasattr(self, "prepared_")
+        same = kept and self._prepared_from == fingerprint(self.get_params(deep=False), X, features)
+        return self.prepared_ if same else None
 
     def remember_columns(self, X: Any) -> PinvGCNClassifier:
         """Keep the number and names of the columns of X, to which those of later rows are compared."""
@@ -550,27 +372,14 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | Path, *, about: dict[str, Any] | None = None) -> None:
         """Write the fitted model to a safetensors file (docs/file_format.md).
 
-        ``about`` is kept with it as JSON, and is ``about_`` of the model that ``load`` returns: where data
-        came from, which columns were used. None keeps the ``about_`` of a model that was loaded. Where
-        processes share out the rows all must call this, with one path that all reach: each writes its own
-        rows into the one file, which is that of a single process with all rows.
+        ``about`` is kept with it as JSON, and is ``about_`` of the model that ``load`` returns; None keeps
+        that of a model that was loaded. Processes that share out the rows all call this, with one path.
         """
         check_is_fitted(self, "classes_")
-        group = self.fitted_.group
-        with together(group):
-            saved = SavedModel(
-                self.get_params(deep=False),
-                self.fitted_,
-                getattr(self, "feature_names_in_", np.array([])).tolist(),
-                getattr(self, "n_features_in_", None),
-                self.about_ if about is None else about,
-            )
-            description, arrays = saved.state()
-        arrays = narrowed(arrays, group)
-        if group.alone:
-            save_tensors(path, "model", description, arrays)
-        else:
-            save_together(path, "model", description, arrays, by_node=BY_NODE, group=group)
+        columns = getattr(self, "feature_names_in_", np.array([])).tolist()
+        about = self.about_ if about is None else about
+        count = getattr(self, "n_features_in_", None)
+        SavedModel(self.get_params(deep=False), self.fitted_, columns, count, about).write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> PinvGCNClassifier:
@@ -580,13 +389,9 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
         classifying its nodes.
         """
         description, arrays = load_tensors(path, "model")
-        try:
+        with reading(path):
             saved = SavedModel.from_state(description, arrays)
             model = cls(**saved.parameters).adopt(saved.fitted)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path} cannot be used: {error}") from None
-        except (KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path} is damaged: {error!r}. Save the model again.") from None
         if saved.columns:
             model.feature_names_in_ = np.array(saved.columns, dtype=object)
         if saved.n_columns is not None:

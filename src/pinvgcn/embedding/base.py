@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pinvgcn.checks import check_columns
 from pinvgcn.errors import ModelFileError
-from pinvgcn.io.tensors import load_tensors, plain, save_tensors
+from pinvgcn.io.tensors import load_tensors, plain, reading, save_tensors
 from pinvgcn.spectra import Spectrum
 
 
@@ -103,15 +103,11 @@ class Eigenmap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ModelFileError(
                 f"{path} must hold a {cls.__name__}. Got a {description.get('map')!r} instead."
             )
-        try:
+        with reading(path):
             eigenmap = cls(**description["parameters"])
             eigenmap._adopt(Spectrum.from_state(description["spectrum"], arrays), description["certificate"])
             eigenmap._restore(description["found"])
             eigenmap.n_features_in_ = int(description["n_features_in"])
             if description["columns"]:
                 eigenmap.feature_names_in_ = np.array(description["columns"], dtype=object)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path} cannot be used: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
         return eigenmap

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks
 from pinvgcn.experts.member_arrays import arrays_after
@@ -37,7 +38,8 @@ from pinvgcn.fitting.pool import (
 )
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
-from pinvgcn.io.tensors import plain
+from pinvgcn.io.shared_tensors import save_together
+from pinvgcn.io.tensors import plain, save_tensors
 from pinvgcn.spectra import Spectrum
 
 KINDS: dict[str, type[Nodes]] = {kind.kind: kind for kind in (CloudNodes, TableNodes, GraphNodes)}
@@ -66,7 +68,7 @@ class SavedModel(NamedTuple):
 
     @classmethod
     def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> SavedModel:
-        """From what ``state`` gave."""
+        """From what a file has."""
         parameters = dict(description["parameters"])
         for name in BY_CLASS:
             if isinstance(parameters[name], list):
@@ -78,7 +80,19 @@ class SavedModel(NamedTuple):
             parameters, fitted, description["columns"], description["n_features_in"], description.get("about")
         )
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def write(self, path: str | Path) -> None:
+        """The file, by all processes that share out the rows: each writes its own."""
+        group = self.fitted.group
+        with together(group):
+            description, arrays = self._state()
+        # whole numbers of nodes and cells in as few bits as those of all processes need
+        arrays = {name: _fewest_bits(a, group) if name in BY_NODE else a for name, a in arrays.items()}
+        if group.alone:
+            save_tensors(path, "model", description, arrays)
+        else:
+            save_together(path, "model", description, arrays, by_node=BY_NODE, group=group)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """A description for JSON, and arrays."""
         fitted, arrays = fitted_state(self.fitted)
         parameters = dict(self.parameters)
@@ -280,11 +294,6 @@ def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Label
     lattice = Lattice(description["nodes"]["cell"], description["nodes"]["levels"])
     reach, level = description["reach"]
     return LabelledPlaces(arrays["places"], reach, lattice, level, arrays["places.cells"].astype(np.int64))
-
-
-def narrowed(arrays: dict[str, np.ndarray], group: Group) -> dict[str, np.ndarray]:
-    """The whole numbers of nodes and cells in as few bits as those of all processes need."""
-    return {name: _fewest_bits(a, group) if name in BY_NODE else a for name, a in arrays.items()}
 
 
 def _fewest_bits(array: np.ndarray, group: Group) -> np.ndarray:

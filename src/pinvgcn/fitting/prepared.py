@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -21,6 +22,12 @@ from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
 from pinvgcn.nn import Basis, FilterBasis, Problem
 from pinvgcn.spectra import Spectrum
+
+# settings on which more depends than the training of one network
+SHARED = (
+    "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
+    "numbers", "scaling", "filters", "experts", "neighbours", "device",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -184,6 +191,13 @@ class Prepared:
     def of_all_rows(self, values: np.ndarray) -> np.ndarray:
         """Values of distinct nodes at every row of X."""
         return values if self.distinct is None else values[self.distinct.inverse]
+
+
+def fingerprint(parameters: dict[str, Any], X: Any, features: Any) -> str:
+    """Of all that ``Prepared`` depends on, by the parameters of a classifier."""
+    graph = parameters["graph"]
+    given = graph if isinstance(graph, str) else id(graph)  # which the kept nodes hold on to
+    return str(joblib.hash((X, features, given, [parameters[name] for name in SHARED])))
 
 
 def _numbers(graph: Graph) -> np.ndarray:

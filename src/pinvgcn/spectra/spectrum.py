@@ -12,7 +12,7 @@ import numpy as np
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import GraphError, ModelFileError
-from pinvgcn.io.tensors import Shapes, load_tensors, save_tensors
+from pinvgcn.io.tensors import Shapes, load_tensors, reading, save_tensors
 from pinvgcn.spectra.extension import Extension, extension_from_state
 
 ZERO = 1e-12  # eigenvalues at or below this are null
@@ -246,12 +246,8 @@ class Spectrum:
     def load(cls, path: str | Path) -> Spectrum:
         """Read a file that ``save`` wrote."""
         description, arrays = load_tensors(path, "spectrum")
-        try:
+        with reading(path):
             return cls.from_state(description, arrays)
-        except ModelFileError as error:
-            raise ModelFileError(f"{path} cannot be used: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
 
 
 def _checked(arrays: dict[str, np.ndarray], rows: str) -> Shapes:
