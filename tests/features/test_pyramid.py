@@ -16,8 +16,9 @@ from pinvgcn.compute.compiled import compiled
 from pinvgcn.datasets import generate_street
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import geometry_names, local_geometry, pyramid
+from pinvgcn.features.covariance import eigenvalues, upright
 from pinvgcn.features.lattice import ADAPTED, NAMES, Lattice
-from pinvgcn.features.pyramid import ENOUGH, Pyramid, eigenvalues, upright
+from pinvgcn.features.pyramid import ENOUGH, Pyramid
 
 LATTICE = Lattice(0.5, 4)
 STREET = generate_street(1_000, random_state=0).X
