@@ -21,7 +21,7 @@ from pinvgcn.embedding import sigma_for_rank
 from pinvgcn.errors import GraphError, MissingDependencyError, RankWarning
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, SparseGraph, from_pyg, to_pyg
 from pinvgcn.nn import PinvConv, SpectrumBatch
-from pinvgcn.nn.batch import NAMES, PE
+from pinvgcn.nn.conv import NAMES, PE
 
 try:
     from torch_geometric.data.datapipes import functional_transform

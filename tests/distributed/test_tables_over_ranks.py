@@ -14,7 +14,7 @@ from ranks import SIZES, shares
 
 import pinvgcn.experts.diffusion
 import pinvgcn.fitting.subsample
-import pinvgcn.graphs.training_values
+import pinvgcn.graphs.rules
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
 from pinvgcn.distributed.group import Group
@@ -163,14 +163,14 @@ def test_pandas_categories(ranks):
 
 def edges_of_numbers(process_group, x, kind, most, few):
     group = Group.of(process_group)
-    pinvgcn.graphs.training_values.FEW, before = few, pinvgcn.graphs.training_values.FEW
-    pinvgcn.graphs.training_values.MOST = most
+    pinvgcn.graphs.rules.FEW, before = few, pinvgcn.graphs.rules.FEW
+    pinvgcn.graphs.rules.MOST = most
     try:
         encoder = TableEncoder(4, binning="quantile")
         encoder.fit_transform(own(group, x, kind), group)
     finally:
-        pinvgcn.graphs.training_values.FEW = before
-        pinvgcn.graphs.training_values.MOST = pinvgcn.distributed.rows.MOST
+        pinvgcn.graphs.rules.FEW = before
+        pinvgcn.graphs.rules.MOST = pinvgcn.distributed.subsample.MOST
     return encoder.to_dict()["columns"][0]["edges"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, Self
@@ -10,18 +11,39 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pinvgcn.checks import check_columns
-from pinvgcn.errors import ModelFileError
+from pinvgcn.checks import check_columns, check_count
+from pinvgcn.errors import ModelFileError, RankWarning
+from pinvgcn.graphs import Graph
 from pinvgcn.io.tensors import load_tensors, plain, reading, save_tensors
 from pinvgcn.spectra import Spectrum
+
+RANK = 10
 
 
 class Eigenmap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """√n u_i(x): the eigenvectors of a graph of n rows, as functions of a row with a mean square of 1.
 
-    ``GaussianEigenmap`` and ``HypergraphEigenmap`` say which graph.
+    ``GaussianEigenmap`` and ``HypergraphEigenmap`` say which graph. The ``rank`` is 10 by default, or as
+    many as there are. Where fewer exist than the number that was asked for there are fewer columns, and a
+    ``RankWarning``.
+
+    Attributes
+    ----------
+    eigenvalues_ : (r,) array
+        λ, ascending.
+    residuals_ : (r,) array
+        |L u − λ u| of each.
+    certificate_ : dict
+        What is known of their exactness: ``Spectrum.certificate``.
+    spectrum_ : Spectrum
+        The eigenvectors as functions. It does not keep their values at the fitted rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
     """
 
+    rank: int | None
+    solver: str
+    random_state: int
     spectrum_: Spectrum
     eigenvalues_: np.ndarray
     residuals_: np.ndarray
@@ -44,6 +66,17 @@ class Eigenmap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     @abstractmethod
     def _restore(self, state: dict[str, Any]) -> None:
         """The inverse of ``_state``."""
+
+    def _wanted(self) -> int:
+        return RANK if self.rank is None else check_count("rank", self.rank)
+
+    def _spectrum(self, graph: Graph, tolerance: float) -> Spectrum:
+        """Of this graph, with a warning of a short one where a rank was asked for."""
+        options: dict[str, Any] = {"tolerance": tolerance, "random_state": self.random_state}
+        with warnings.catch_warnings():
+            if self.rank is None:  # nobody asked for so many
+                warnings.simplefilter("ignore", RankWarning)
+            return graph.spectrum(self._wanted(), solver=self.solver, **options)
 
     @property
     def _n_features_out(self) -> int:

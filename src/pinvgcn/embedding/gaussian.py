@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.spatial.distance import pdist
 
-from pinvgcn.checks import as_points, check_count
-from pinvgcn.embedding.bandwidth import sigma_for_rank
+from pinvgcn.checks import as_points
+from pinvgcn.distributed.subsample import in_subsample
 from pinvgcn.embedding.base import Eigenmap
-from pinvgcn.errors import RankWarning
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.spectra import Spectrum
 
-RANK = 10
 FEW = 100_000  # points up to which six digits cost little
 FINE, COARSE = 1e-6, 1e-4
 
@@ -30,8 +30,7 @@ class GaussianEigenmap(Eigenmap):
     Parameters
     ----------
     rank : int, optional
-        How many eigenvectors; by default 10, or as many as there are. Where fewer exist than the number that
-        was asked for there are fewer columns, and a ``RankWarning``.
+        How many eigenvectors; by default 10, or as many as there are.
     sigma : float or "auto"
         The distance over which points see each other. "auto" takes the one at which 1 − λ sums to
         ``rank``/4 over all λ > 0: so many smooth eigenvectors are there (docs/maths.md, 6.5).
@@ -49,18 +48,10 @@ class GaussianEigenmap(Eigenmap):
 
     Attributes
     ----------
-    eigenvalues_ : (r,) array
-        λ, ascending.
-    residuals_ : (r,) array
-        |L u − λ u| of each, measured with the exact kernel (docs/solvers.md).
-    certificate_ : dict
-        What is known of their exactness: ``Spectrum.certificate``.
+    eigenvalues_, residuals_, certificate_, spectrum_, n_features_in_, feature_names_in_
+        See ``Eigenmap``.
     sigma_ : float
         The σ of the graph, chosen or given.
-    spectrum_ : Spectrum
-        The eigenvectors as functions. It does not keep their values at the fitted rows.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Examples
     --------
@@ -95,20 +86,12 @@ class GaussianEigenmap(Eigenmap):
 
     def _find(self, X: Any) -> Spectrum:
         points = as_points(X, "X")
-        rank = RANK if self.rank is None else check_count("rank", self.rank)
         automatic = isinstance(self.sigma, str) and self.sigma == "auto"
-        sigma = sigma_for_rank(points, min(rank, len(points))) if automatic else self.sigma
+        sigma = sigma_for_rank(points, min(self._wanted(), len(points))) if automatic else self.sigma
         graph = GaussianGraph(points, sigma, loops=self.loops)
         self.sigma_ = graph.sigma
-        tolerance = self.tolerance
-        if tolerance is None:
-            tolerance = FINE if len(points) <= FEW else COARSE
-        with warnings.catch_warnings():
-            if self.rank is None:  # nobody asked for so many
-                warnings.simplefilter("ignore", RankWarning)
-            return graph.spectrum(
-                rank, solver=self.solver, tolerance=tolerance, random_state=self.random_state
-            )
+        usual = FINE if len(points) <= FEW else COARSE
+        return self._spectrum(graph, usual if self.tolerance is None else self.tolerance)
 
     def _extend(self, X: Any) -> np.ndarray:
         return self.spectrum_.extend(as_points(X, "X"))
@@ -118,3 +101,48 @@ class GaussianEigenmap(Eigenmap):
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.sigma_ = float(state["sigma"])
+
+
+FEWEST, MOST = 1_024, 4_096  # points that are looked at
+EACH = 16  # of them for an eigenvector
+SHARE = 0.25  # of the rank, that 1 − λ sums to
+PRECISION = 1e-3  # of log σ
+
+
+def sigma_for_rank(points: np.ndarray, rank: int) -> float:
+    """The σ at which 1 − λ, summed over all eigenvalues λ > 0, is ``rank``/4 (docs/maths.md, 6.5).
+
+    With loops of weight 1 that sum is Σ_i 1/d_i − 1: from n − 1 where each point sees itself alone to 0 where
+    each sees all others. It is estimated from up to 4,096 points, always the same. Where points coincide and
+    no σ gives so large a sum, σ is the smallest distance; where all do, 1.
+    """
+    n = len(points)
+    some = points[in_subsample(0, n, n, most=min(max(FEWEST, EACH * rank), MOST))]
+    squares = pdist(some, "sqeuclidean")
+    apart = squares[squares > 0]
+    if not len(apart):
+        return 1.0
+
+    def excess(log_sigma: float) -> float:
+        """Σ_i 1/d_i − 1 − ``rank``/4, the degrees among all n points by those among some."""
+        weights = np.exp(-squares * math.exp(-2 * log_sigma))
+        degrees = 1 + (n - 1) * _row_means(weights, len(some))
+        return n * float(np.mean(1 / degrees)) - 1 - SHARE * rank
+
+    # at three times the largest distance each weight is above 0.89: the sum is below 1/8
+    low, high = (0.5 * math.log(square) for square in (float(apart.min()), 9 * float(apart.max())))
+    if excess(low) <= 0:
+        return math.exp(low)
+    return math.exp(brentq(excess, low, high, xtol=PRECISION))
+
+
+def _row_means(pairs: np.ndarray, m: int) -> np.ndarray:
+    """The mean over each point's m − 1 pairs, from those of ``pdist``: (m,)."""
+    sums, start = np.zeros(m), 0
+    for row in range(m - 1):
+        own = pairs[start : start + m - 1 - row]
+        sums[row] += own.sum()
+        sums[row + 1 :] += own
+        start += m - 1 - row
+    means: np.ndarray = sums / (m - 1)
+    return means

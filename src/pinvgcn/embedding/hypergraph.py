@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from pinvgcn.checks import check_count
 from pinvgcn.embedding.base import Eigenmap
-from pinvgcn.errors import RankWarning
 from pinvgcn.graphs import Hypergraph, TableEncoder
 from pinvgcn.graphs.table import warn_of_unseen
 from pinvgcn.spectra import Spectrum
-
-RANK = 10
 
 
 class HypergraphEigenmap(Eigenmap):
@@ -28,8 +23,7 @@ class HypergraphEigenmap(Eigenmap):
     Parameters
     ----------
     rank : int, optional
-        How many eigenvectors; by default 10, or as many as there are. Where fewer exist than the number that
-        was asked for there are fewer columns, and a ``RankWarning``.
+        How many eigenvectors; by default 10, or as many as there are.
     bins, binning, missing, min_size
         How a table becomes a hypergraph; see ``Hypergraph.from_table``. By default bins hold equally many
         rows (``binning="quantile"``).
@@ -38,18 +32,10 @@ class HypergraphEigenmap(Eigenmap):
 
     Attributes
     ----------
-    eigenvalues_ : (r,) array
-        λ, ascending.
-    residuals_ : (r,) array
-        |L u − λ u| of each.
-    certificate_ : dict
-        What is known of their exactness: ``Spectrum.certificate``.
+    eigenvalues_, residuals_, certificate_, spectrum_, n_features_in_, feature_names_in_
+        See ``Eigenmap``.
     encoder_ : TableEncoder
         The hyperedges: which values they stand for.
-    spectrum_ : Spectrum
-        The eigenvectors as functions. It does not keep their values at the fitted rows.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Examples
     --------
@@ -94,13 +80,7 @@ class HypergraphEigenmap(Eigenmap):
         )
         assert graph.encoder is not None
         self.encoder_ = graph.encoder
-        rank = RANK if self.rank is None else check_count("rank", self.rank)
-        with warnings.catch_warnings():
-            if self.rank is None:  # nobody asked for so many
-                warnings.simplefilter("ignore", RankWarning)
-            return graph.spectrum(
-                rank, solver=self.solver, tolerance=self.tolerance, random_state=self.random_state
-            )
+        return self._spectrum(graph, self.tolerance)
 
     def _extend(self, X: Any) -> np.ndarray:
         incidence, unseen = self.encoder_.transform(X)

@@ -1,4 +1,4 @@
-"""The eigenvalues of a covariance of three coordinates, and the heights of its eigenvectors, in closed form."""
+"""The eigenvalues of a covariance of three coordinates, and the z of its eigenvectors, in closed form."""
 
 from __future__ import annotations
 

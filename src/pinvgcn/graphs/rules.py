@@ -1,18 +1,30 @@
-"""How the values of a table's column are sorted into numbered slots; see ``table``."""
+"""How the values of a table's column are sorted into numbered slots (see ``table``), and which rules the
+training rows call for, wherever the rows are.
+
+A column's rule depends on its values over all ranks, each of which tells the others what it has: types and
+extremes always; the distinct values of a column of categories; and for bins that hold equally many rows the
+distinct numbers with their counts, of all rows or of the pool.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from pinvgcn.graphs.cells import Scalar, key_of, type_of
+from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.subsample import MOST, in_subsample
+from pinvgcn.graphs.cells import Scalar, distinct, key_of, type_of, types_of
 
 NOWHERE = -1  # a cell that belongs to no hyperedge by rule: False, ignored missing, a slot below min_size
 UNSEEN = -2  # a cell whose value no training row had
+FEW = 2**14  # distinct numbers of a column up to which all rows count for its quantiles
 
 
 @dataclass(frozen=True)
@@ -116,3 +128,114 @@ def _short(edge: float, width: float) -> str:
     if 0 < width < math.inf:
         edge = round(edge, max(0, 3 - math.floor(math.log10(width))))
     return repr(edge).removesuffix(".0")
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """The cells of one column on this rank: row i holds ``values[codes[i]]``, and -1 stands for missing."""
+
+    codes: np.ndarray  # (n,)
+    values: np.ndarray
+    categorical: bool  # pandas categories
+    order: tuple[Scalar, ...] | None  # all categories, where they have an order
+
+    @classmethod
+    def of(cls, series: pd.Series) -> ColumnCells:
+        codes, values = distinct(series)
+        order = None
+        categorical = isinstance(series.dtype, pd.CategoricalDtype)
+        if categorical and series.cat.ordered:
+            order = tuple(distinct(pd.Series(series.cat.categories))[1].tolist())
+        return cls(codes, values, categorical, order)
+
+    def told(self) -> dict[str, Any]:
+        """What the other ranks need to know first."""
+        types = types_of(self.values)
+        x = self.values.astype(np.float64) if types == {"numbers"} else np.empty(0)
+        return {
+            "types": sorted(types),
+            "categorical": self.categorical,
+            "order": None if self.order is None else list(self.order),
+            "range": [float(x.min()), float(x.max())] if len(x) else None,
+            "distinct": len(self.values),
+        }
+
+    def counts(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """How often each value comes, among these rows: (distinct,)."""
+        codes = self.codes[rows]
+        return np.bincount(codes[codes >= 0], minlength=len(self.values))
+
+
+def learn_rules(
+    columns: Sequence[ColumnCells],
+    *,
+    bins: int,
+    binning: str,
+    min_size: int,
+    start: int,
+    total: int,
+    group: Group,
+) -> list[Rule]:
+    """The rule of each column, from the rows of all ranks; ``start`` and ``total`` are those of the rows.
+
+    Of few rows there are fewer bins of equally many: such that each can have ``min_size``.
+    """
+    told = group.values([column.told() for column in columns])
+    rules: list[Rule] = []
+    for column, said in zip(columns, zip(*told, strict=True), strict=True):
+        filled = [one for one in said if one["distinct"]]  # a rank without a value has no say
+        types = {name for one in filled for name in one["types"]}
+        if len(types) != 1 or types == {"text"} or any(one["categorical"] for one in filled):
+            rules.append(_values(column, [one["order"] for one in filled], len(types) > 1, group))
+        elif types == {"booleans"}:
+            rules.append(Flag())
+        else:
+            low = min(one["range"][0] for one in filled)
+            high = max(one["range"][1] for one in filled)
+            if binning == "quantile":
+                many = max(one["distinct"] for one in filled) > FEW
+                x, counts = _weighed(column, many, start, total, group)
+                most = max(1, min(bins, int(counts.sum()) // min_size))
+                rules.append(Bins.filled(x, counts, most, low=low, high=high))
+            else:
+                rules.append(Bins.between(low, high, bins))
+    return rules
+
+
+def _values(column: ColumnCells, orders: Sequence[list[Scalar] | None], mixed: bool, group: Group) -> Values:
+    """Each value that some rank has, once; in the order of the categories if all have one and the same."""
+    seen: dict[tuple[str, Any], Scalar] = {}
+    for part in group.values(column.values.tolist()):
+        for value in part:
+            # beside other types whole numbers are int however they came, as in one column of objects
+            whole = mixed and isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+            plain = int(value) if whole else value
+            seen.setdefault(key_of(plain), plain)
+    if orders and orders[0] is not None and all(order == orders[0] for order in orders):
+        place = {key_of(value): i for i, value in enumerate(orders[0])}
+        return Values(tuple(sorted(seen.values(), key=lambda value: place[key_of(value)])))
+    return Values(tuple(sorted(seen.values(), key=key_of)))
+
+
+def _weighed(
+    column: ColumnCells, many: bool, start: int, total: int, group: Group
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct numbers and their counts over all ranks: of all rows, or of the pool where the rows are more
+    than that and the numbers more than a few."""
+    if total > MOST and not many:
+        x, counts = _joined(column.values, column.counts(), group)
+        if len(x) <= FEW:
+            return x, counts
+    counts = column.counts(in_subsample(start, len(column.codes), total, most=MOST))
+    there = counts > 0
+    return _joined(column.values[there], counts[there], group)
+
+
+def _joined(values: np.ndarray, counts: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct numbers of each rank and their counts, as those of all."""
+    x = group.rows(values.astype(np.float64))
+    number = group.rows(counts)
+    if group.alone:
+        return x, number
+    found, place = np.unique(x, return_inverse=True)
+    return found, np.bincount(place, number, minlength=len(found)).astype(np.int64)

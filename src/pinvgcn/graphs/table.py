@@ -30,8 +30,7 @@ from pinvgcn.checks import check_choice, check_count
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
-from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, Flag, Rule, Values
-from pinvgcn.graphs.training_values import ColumnCells, learn_rules
+from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, Values, learn_rules
 
 BINNINGS = ("width", "quantile")
 

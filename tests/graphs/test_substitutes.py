@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pinvgcn.errors import GraphError, ParameterError
 from pinvgcn.graphs import Hypergraph, nearest_points, sharing_most, undirected
-from pinvgcn.graphs import neighbours as module
+from pinvgcn.graphs import substitutes as module
 
 
 def categories(seed: int, n: int, columns: int, values: int = 3) -> np.ndarray:
