@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ranks import SIZES, shares
 
 import pinvgcn.experts.diffusion
-import pinvgcn.fitting.subsample
+import pinvgcn.fitting.prepared
 import pinvgcn.graphs.rules
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
@@ -331,13 +331,13 @@ def spread(process_group, kind, anchors, most):
     """The graph of nearest rows, and a model of six experts on the same rows, or on a subsample."""
     group = Group.of(process_group)
     pinvgcn.experts.diffusion.ANCHORS, before = anchors, pinvgcn.experts.diffusion.ANCHORS
-    pinvgcn.fitting.subsample.MOST, whole = most, pinvgcn.fitting.subsample.MOST
+    pinvgcn.fitting.prepared.MOST, whole = most, pinvgcn.fitting.prepared.MOST
     try:
         model = PinvGCNClassifier("categorical", epochs=5, trees=5, members=2)
         model.fit(own(group, TABLE, kind), own(group, FEW, kind), process_group=process_group)
     finally:
         pinvgcn.experts.diffusion.ANCHORS = before
-        pinvgcn.fitting.subsample.MOST = whole
+        pinvgcn.fitting.prepared.MOST = whole
     found = model.fitted_
     diffusion = found.ensemble.experts["diffusion"]
     return {

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from pinvgcn import GaussianGraph, PinvGCNClassifier
 from pinvgcn.errors import ColumnError, DataError, ParameterError
-from pinvgcn.fitting.graph_kind import graph_kind
+from pinvgcn.fitting.nodes import graph_kind
 from pinvgcn.repeated_fits import SharedRows, fit_many
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,8 @@
 
     labels, folds            the labelled rows; what each member learns from, and what is held out
     plain_rows               some rows of a table as plain values
-    nodes, inputs            rows as nodes of a graph; what experts see of them
+    nodes, table_nodes       rows as nodes of a graph
+    inputs                   what networks see of them
     settings                 FitSettings: checked parameters; ResolvedSettings: without any "auto"
     prepared                 Prepared: all that does not depend on labels
     pool                     Ensemble: experts by name, and how their opinions are weighed
@@ -21,5 +22,4 @@
     shapley, explanation     how much each value of a row moved the answer
     bandwidth                the width of the kernel by held-out labels
     model_file, model_shapes the files of saved models
-    interrupts               interrupts from the keyboard
 """

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 import scipy.sparse as sp
 import torch
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.experts import NeighbourGraph, Seen, TrainingNodes
 from pinvgcn.fitting.inputs import InputScaling, as_extra, joined
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.settings import ResolvedSettings
-from pinvgcn.fitting.subsample import RowSubsample
 from pinvgcn.fitting.table_nodes import TableNodes, UnscaledRows
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
-from pinvgcn.graphs.distinct import Distinct, distinct_rows, row_hashes
+from pinvgcn.graphs.distinct import Distinct, distinct_rows, distinct_subsample, row_hashes
 from pinvgcn.nn import Basis, FilterBasis, Problem
 from pinvgcn.spectra import Spectrum
 
@@ -28,6 +28,27 @@ SHARED = (
     "sigma", "rank", "loops", "geometry", "solver", "tolerance", "bins", "binning", "missing", "min_size",
     "numbers", "scaling", "filters", "experts", "neighbours", "device",
 )  # fmt: skip
+MOST = 2**16  # distinct rows of a table, up to which a graph is made of all
+
+
+class RowSubsample(NamedTuple):
+    """The distinct rows with the smallest hashes, 65,536 over all processes.
+
+    Rows that are equal are in it together. Which rows are in it depends neither on their order nor on how
+    processes share them out.
+    """
+
+    nodes: np.ndarray  # (s,) places among the distinct rows of this process, rising
+    rows: np.ndarray  # (t,) the rows that are equal to these, rising
+
+    @classmethod
+    def of(cls, distinct: Distinct, hashes: np.ndarray, group: Group) -> RowSubsample | None:
+        """Of distinct rows with these ``hashes`` (m,); None if there are no more than that."""
+        chosen = distinct_subsample(np.empty((len(hashes), 0)), distinct.counts, hashes, group, most=MOST)
+        if chosen.complete:
+            return None
+        inside = np.isin(hashes, chosen.hashes)
+        return cls(np.flatnonzero(inside), np.flatnonzero(inside[distinct.inverse]))
 
 
 @dataclass(frozen=True)

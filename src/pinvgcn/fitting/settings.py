@@ -16,10 +16,9 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.experts import NetworkSettings
 from pinvgcn.features.cell_size import cell_size
 from pinvgcn.fitting.class_shares import check_priors
-from pinvgcn.fitting.graph_kind import graph_kind
 from pinvgcn.fitting.inputs import SCALINGS
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, is_scan
+from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, graph_kind, is_scan
 from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
 from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES
 from pinvgcn.fitting.table_nodes import TableNodes
