@@ -19,7 +19,6 @@ from pinvgcn.checks import (
     check_choice,
     check_count,
     check_fraction,
-    check_increasing,
     check_non_negative,
     check_positive,
     check_rows,
@@ -177,18 +176,6 @@ class TestNumbers:
         assert [check_count("rank", value) for value in (1, np.int32(5), np.uint8(9))] == [1, 5, 9]
         assert type(check_count("rank", np.int32(5))) is int
         assert check_count("rank", 0, minimum=0) == 0
-
-    def test_increasing(self):
-        assert check_increasing("sizes", (1, np.int64(5))) == (1, 5)
-        assert check_increasing("sizes", np.array([2, 3]), minimum=2) == (2, 3)
-        assert check_increasing("sizes", []) == ()
-
-    @pytest.mark.parametrize(
-        "value", [(3, 3), (5, 2), (0, 1), (1.0, 2.0), (True, 2), 7, None, "12", [[1], [2]]]
-    )
-    def test_not_increasing(self, value):
-        message = refusal(ParameterError, check_increasing, "sizes", value)
-        assert message == f"sizes must be increasing whole numbers, 1 or more. Got {value!r} instead."
 
     @pytest.mark.parametrize("value", ["Dense", "", None, 3, ["dense"], np.array(["dense", "auto"])])
     def test_not_a_choice(self, value):

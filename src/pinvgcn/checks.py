@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,20 +128,6 @@ def check_count(name: str, value: Any, minimum: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
         raise ParameterError(f"{name} must be a whole number, {minimum} or more. Got {value!r} instead.")
     return int(value)
-
-
-def check_increasing(name: str, values: Any, minimum: int = 1) -> tuple[int, ...]:
-    """Whole numbers >= ``minimum``, each larger than the one before; none at all is fine."""
-    listed: tuple[int, ...] | None
-    try:
-        listed = tuple(check_count(name, value, minimum) for value in values)
-    except (TypeError, ParameterError):
-        listed = None
-    if listed is None or any(second <= first for first, second in pairwise(listed)):
-        raise ParameterError(
-            f"{name} must be increasing whole numbers, {minimum} or more. Got {values!r} instead."
-        )
-    return listed
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

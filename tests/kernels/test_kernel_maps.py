@@ -10,13 +10,13 @@ import pytest
 
 from oracles import gaussian_kernel
 from pinvgcn.kernels import (
+    KERNELS,
     Box,
     CutoffKernel,
     ExactKernel,
     FourierKernel,
     Kernel,
     TaylorKernel,
-    kernel_from_state,
 )
 
 EXTENT = np.array([2.0, 0.5, 1.0])
@@ -156,7 +156,7 @@ def test_state_through_json_evaluates_to_the_same_bits(make: Make) -> None:
     points = cloud(50)
     kernel = make(points, 2.0)
     numbers, arrays = kernel.state()
-    again = kernel_from_state(kernel.kind, json.loads(json.dumps(numbers)), arrays)
+    again = KERNELS[kernel.kind].from_state(json.loads(json.dumps(numbers)), arrays)
     assert type(again) is type(kernel)
     assert (again.sigma, again.precision) == (kernel.sigma, kernel.precision)
     assert again.dimension == kernel.dimension == 3

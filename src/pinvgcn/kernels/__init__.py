@@ -13,14 +13,19 @@ both make the Gram matrix of their features in one pass, the second by FFT.
 ``box.py`` is the box, turned to the cloud's own axes, that both series live in.
 """
 
-from pinvgcn.kernels.base import Kernel, kernel_from_state
+from pinvgcn.kernels.base import Kernel
 from pinvgcn.kernels.box import Box, SeriesKernel
 from pinvgcn.kernels.cutoff import CutoffKernel
 from pinvgcn.kernels.exact import ExactKernel
 from pinvgcn.kernels.fourier import FourierKernel
 from pinvgcn.kernels.taylor import TaylorKernel
 
+KERNELS: dict[str, type[Kernel]] = {  # by their name in a file
+    kernel.kind: kernel for kernel in (TaylorKernel, FourierKernel, CutoffKernel, ExactKernel)
+}
+
 __all__ = [
+    "KERNELS",
     "Box",
     "CutoffKernel",
     "ExactKernel",
@@ -28,5 +33,4 @@ __all__ = [
     "Kernel",
     "SeriesKernel",
     "TaylorKernel",
-    "kernel_from_state",
 ]

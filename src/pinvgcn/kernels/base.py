@@ -24,8 +24,6 @@ class Kernel(ABC):
     """
 
     kind: ClassVar[str]
-    _kinds: ClassVar[dict[str, type[Kernel]]] = {}
-
     sigma: float
     precision: float
 
@@ -33,11 +31,6 @@ class Kernel(ABC):
     def value_error(self) -> float:
         """A bound on |φ(x)ᵀφ(y) − k(x, y)| between nodes, rounding included."""
         return self.precision + ROUNDING
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if hasattr(cls, "kind"):
-            Kernel._kinds[cls.kind] = cls
 
     @property
     @abstractmethod
@@ -78,11 +71,6 @@ class Kernel(ABC):
     @abstractmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Kernel:
         """The inverse of ``state``."""
-
-
-def kernel_from_state(kind: str, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Kernel:
-    """A saved kernel of any kind."""
-    return Kernel._kinds[kind].from_state(numbers, arrays)
 
 
 class SourceKernel(Kernel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,38 +27,8 @@ def chunks(n: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-class Rows(ABC):
-    """A (n, q), known by what it does to small matrices."""
-
-    shape: tuple[int, int]
-
-    @abstractmethod
-    def times(self, chunk: int, theta: Tensor, out: Tensor) -> None:
-        """out += A_c Θ for the rows of one chunk."""
-
-    @abstractmethod
-    def adjoint(self, chunk: int, Y: Tensor, out: Tensor) -> None:
-        """out = A_cᵀ Y."""
-
-    @abstractmethod
-    def take(self, nodes: Tensor) -> Rows:
-        """A[nodes]"""
-
-    @abstractmethod
-    def of_all(self, group: Group) -> Rows:
-        """The rows of all ranks, of which each has a few."""
-
-    @abstractmethod
-    def scaled(self, weights: Tensor) -> Rows:
-        """diag(weights) A"""
-
-    @abstractmethod
-    def dense(self, nodes: Tensor) -> Tensor:
-        """A[nodes]: (len(nodes), q)."""
-
-
-class DenseRows(Rows):
-    """A as it is."""
+class DenseRows:
+    """A (n, q) as it is, known by what it does to small matrices."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -67,22 +36,28 @@ class DenseRows(Rows):
         self._chunks = chunks(len(matrix))
 
     def times(self, chunk: int, theta: Tensor, out: Tensor) -> None:
+        """out += A_c Θ for the rows of one chunk."""
         out.addmm_(self.matrix[self._chunks[chunk]], theta)
 
     def adjoint(self, chunk: int, Y: Tensor, out: Tensor) -> None:
+        """out = A_cᵀ Y."""
         torch.mm(self.matrix[self._chunks[chunk]].T, Y, out=out)
 
     def take(self, nodes: Tensor) -> DenseRows:
+        """A[nodes]"""
         return DenseRows(self.dense(nodes))
 
     def of_all(self, group: Group) -> DenseRows:
+        """The rows of all ranks, of which each has a few."""
         rows = group.rows(self.matrix.cpu().numpy())
         return DenseRows(torch.from_numpy(rows).to(self.matrix))
 
     def scaled(self, weights: Tensor) -> DenseRows:
+        """diag(weights) A"""
         return DenseRows(weights[:, None] * self.matrix)
 
     def dense(self, nodes: Tensor) -> Tensor:
+        """A[nodes]: (len(nodes), q)."""
         return self.matrix.index_select(0, nodes)
 
 
@@ -111,8 +86,8 @@ class Bags:
         )
 
 
-class SparseRows(Rows):
-    """A by its entries: a few in each row, as in the incidence matrix of a table."""
+class SparseRows:
+    """The same of A by its entries: a few in each row, as in the incidence matrix of a table."""
 
     def __init__(self, matrix: Any, like: Tensor) -> None:
         self.matrix = sp.csr_array(matrix)
@@ -159,3 +134,6 @@ def rows_of(matrix: Any, like: Tensor) -> Rows:
         return SparseRows(matrix, like)
     narrow = matrix.astype(np.float32) if like.dtype == torch.float32 else matrix
     return DenseRows(torch.from_numpy(narrow.toarray()).to(like))
+
+
+Rows = DenseRows | SparseRows

@@ -6,7 +6,6 @@ few small arrays (docs/maths.md, section 5).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,31 +17,13 @@ from pinvgcn.checks import as_points
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.errors import DataError
 from pinvgcn.io.tensors import Shapes
-from pinvgcn.kernels import Kernel, TaylorKernel, kernel_from_state
+from pinvgcn.kernels import KERNELS, Kernel, TaylorKernel
 
 CHUNK = 131_072  # nodes evaluated at a time
 
 
-class Extension(ABC):
-    """Evaluates all k null vectors and r eigenvectors of a spectrum at any nodes."""
-
-    kind: ClassVar[str]
-
-    @abstractmethod
-    def __call__(self, nodes: Any) -> np.ndarray:
-        """The k + r vectors at the given nodes, null vectors first: (m, k + r)."""
-
-    @abstractmethod
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Numbers for JSON, and arrays."""
-
-    @abstractmethod
-    def check(self, shapes: Shapes) -> None:
-        """Raise where an array of a file has not the shape that n nodes with k basis values ask for."""
-
-
 @dataclass(frozen=True)
-class KernelExtension(Extension):
+class KernelExtension:
     """u(x) = Σ_q E_q(x) T_q with E_0(x) = √d(x) and E_q(x) = f_q(x) / (√d(x) (s_q + g_q/d(x))).
 
     Here f_q(x) = Σ_j k(x, x_j) u_q(x_j)/√d_j and d(x) = Σ_j k(x, x_j) − (1 − ℓ). For an exact eigenpair
@@ -68,6 +49,7 @@ class KernelExtension(Extension):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
 
     def __call__(self, nodes: Any) -> np.ndarray:
+        """The k + r vectors at any points, null vectors first: (m, k + r)."""
         points = as_points(nodes, "new points")
         result, alone = self.where_joined(points)
         if alone.any():
@@ -148,6 +130,7 @@ class KernelExtension(Extension):
         return np.hstack([self.coefficients @ self.transform, self.coefficients[:, :1]])
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Numbers for JSON, and arrays."""
         numbers, arrays = self.kernel.state()
         return {
             "kernel": self.kernel.kind,
@@ -164,6 +147,7 @@ class KernelExtension(Extension):
         }
 
     def check(self, shapes: Shapes) -> None:
+        """Raise where an array of a file has not the shape that n nodes with k basis values ask for."""
         shapes.known |= {"columns": self.columns, "q": self.columns - 1}
         if "sources" in (own := self.kernel.state()[1]):  # the nodes themselves
             shapes("extension.kernel_sources", own["sources"], "n d")
@@ -181,7 +165,7 @@ class KernelExtension(Extension):
             if name.startswith("kernel_")
         }
         return cls(
-            kernel_from_state(numbers["kernel"], numbers["kernel_numbers"], kernel_arrays),
+            KERNELS[numbers["kernel"]].from_state(numbers["kernel_numbers"], kernel_arrays),
             arrays["coefficients"],
             numbers["columns"],
             arrays["shift"],
@@ -193,7 +177,7 @@ class KernelExtension(Extension):
 
 
 @dataclass(frozen=True)
-class IncidenceExtension(Extension):
+class IncidenceExtension:
     """u(h) = d(h)^(−1/2) h Z with d(h) = Σ_e h_e w_e, for a row h of an incidence matrix.
 
     Z = W^(1/2) B^(−1/2) Ṽ Σ̃⁻¹ with B from training: at the training rows this is the singular value
@@ -206,6 +190,7 @@ class IncidenceExtension(Extension):
     coefficients: np.ndarray  # Z: (|E|, k + r)
 
     def __call__(self, nodes: Any) -> np.ndarray:
+        """The k + r vectors at any rows, null vectors first: (m, k + r)."""
         values: np.ndarray = self.factor(nodes) @ self.coefficients
         return values
 
@@ -252,8 +237,5 @@ class IncidenceExtension(Extension):
         return cls(arrays["weights"], arrays["coefficients"])
 
 
-def extension_from_state(kind: str, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Extension:
-    """A saved extension of either kind."""
-    kinds: dict[str, Any] = {c.kind: c for c in (KernelExtension, IncidenceExtension)}
-    extension: Extension = kinds[kind].from_state(numbers, arrays)
-    return extension
+Extension = KernelExtension | IncidenceExtension  # evaluates all vectors of a spectrum at any nodes
+EXTENSIONS: dict[str, type[Extension]] = {kind.kind: kind for kind in (KernelExtension, IncidenceExtension)}

@@ -13,7 +13,7 @@ from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import GraphError, ModelFileError
 from pinvgcn.io.tensors import Shapes, load_tensors, reading, save_tensors
-from pinvgcn.spectra.extension import Extension, extension_from_state
+from pinvgcn.spectra.extension import EXTENSIONS, Extension
 
 ZERO = 1e-12  # eigenvalues at or below this are null
 CHUNK = 8_192  # nodes at a time
@@ -213,7 +213,8 @@ class Spectrum:
         if description["extension"] is not None:
             prefix = "extension."
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-            extension = extension_from_state(description["extension"]["kind"], description["extension"], mine)
+            saved = description["extension"]
+            extension = EXTENSIONS[saved["kind"]].from_state(saved, mine)
             extension.check(shapes)
         bound = description.get("degree_bound")
         return cls(
