@@ -21,7 +21,8 @@ def classified(
     path: Path, rows: list[str], monkeypatch: pytest.MonkeyPatch, *, epochs: int = 2
 ) -> tuple[Classified, HeldOut | None]:
     path.write_text("\n".join(rows) + "\n")
-    monkeypatch.setattr(job, "PinvGCNClassifier", functools.partial(job.PinvGCNClassifier, epochs=epochs))
+    quick = functools.partial(job.PinvGCNClassifier, epochs=epochs, members=2, trees=5)
+    monkeypatch.setattr(job, "PinvGCNClassifier", quick)
     result = classify_table(plan_table(open_table(path), "k"))
     return result, held_out_of_table(result)
 

@@ -86,19 +86,12 @@ OF_A_TABLE = ("forest.", "linear.", "kernel.", "diffusion.")  # what experts of 
 def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spectrum: Spectrum) -> None:
     """Raise where an array has another shape than the others and the description ask for."""
     _check_numbers(description)
-    members = description["members"]
-    known = {
-        "n": spectrum.n_nodes,
-        "k": spectrum.components + spectrum.rank,
-        "m": len(description["classes"]),
-        "j": members,
-        "jm": members * len(description["classes"]),
-        "o": 1 + sum(name in arrays for name in OF_EXPERTS),
-        "w": 3 if "first" in arrays else 2,
-        "rm": description["rounds"][0] * len(description["classes"]),
-        "rjm": description["rounds"][0] * members * len(description["classes"]),
-    }
-    shapes = Shapes(**known)
+    members, classes, rounds = description["members"], len(description["classes"]), description["rounds"][0]
+    shapes = Shapes(
+        n=spectrum.n_nodes, k=spectrum.components + spectrum.rank, m=classes, j=members, jm=members * classes,
+        o=1 + sum(name in arrays for name in OF_EXPERTS), w=3 if "first" in arrays else 2,
+        rm=rounds * classes, rjm=rounds * members * classes,
+    )  # fmt: skip
     extra, kind = description["n_extra"], description["nodes"]["kind"]
     for number in range(members):
         _check_member(shapes, arrays, f"member{number}." if number else "", description["depth"])
@@ -106,12 +99,8 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
     shapes.known |= {"N": inputs, "own": inputs - extra, "f": extra}
     extension = spectrum.extension
     if kind == "gaussian" and isinstance(extension, KernelExtension):
-        dimension = description["n_features_in"]
-        if extension.kernel.dimension != dimension:
-            raise ModelFileError(
-                f"its kernel must be one of {dimension} coordinates. Got {extension.kernel.dimension} "
-                "instead; save the model again."
-            )
+        dimension, own = description["n_features_in"], extension.kernel.dimension
+        _must(own == dimension, f"its kernel must be one of {dimension} coordinates. Got {own} instead")
         shapes.known |= {"d": dimension, "f": inputs - dimension}
         _check_cloud(description, arrays, inputs - dimension - extra)
     if kind == "categorical" and isinstance(extension, IncidenceExtension):
@@ -122,44 +111,40 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         if name in arrays:
             shapes(name, arrays[name], letters)
     _check_places(description, arrays)
-    for name, most in (
-        ("sets.codes", "m"),
-        ("held_away.codes", "m"),
-        ("sets.members", "j"),
-        ("transduction", "m"),
-    ):
+    places = {"sets.codes": "m", "held_away.codes": "m", "sets.members": "j", "transduction": "m"}
+    for name, most in places.items():
         found = arrays.get(name, np.empty(0))
-        if ((found < 0) | (found >= shapes.known[most])).any():
-            raise ModelFileError(f"its array {name!r} names what is not there; save the model again.")
+        there = ((found >= 0) & (found < shapes.known[most])).all()
+        _must(there, f"its array {name!r} names what is not there")
+
+
+def _must(holds: Any, message: str) -> None:
+    if not holds:
+        raise ModelFileError(f"{message}; save the model again.")
 
 
 def _check_numbers(description: dict[str, Any]) -> None:
     """How often is averaged, how far inputs spread, and what was estimated."""
-    rounds = description["rounds"]
+    rounds, spread, power = description["rounds"], description["spread"], description["away_power"]
     here, away = rounds
-    if not (_is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS)):
-        raise ModelFileError(
-            f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead."
-        )
-    spread = description["spread"]
-    if not (_is_number(spread) and 0 < spread < math.inf):
-        raise ModelFileError(f"its spread must be a positive number. Got {spread!r} instead.")
-    if not (_is_number(description["away_power"]) and 0 <= description["away_power"] <= 1):
-        raise ModelFileError(
-            f"its away_power must be from 0 to 1. Got {description['away_power']!r} instead."
-        )
+    _must(
+        _is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS),
+        f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead",
+    )
+    sound = _is_number(spread) and 0 < spread < math.inf
+    _must(sound, f"its spread must be a positive number. Got {spread!r} instead")
+    sound = _is_number(power) and 0 <= power <= 1
+    _must(sound, f"its away_power must be from 0 to 1. Got {power!r} instead")
     if description["estimate"] is None:
         return
     told = AccuracyEstimate(**description["estimate"])
     shares = [share for share in (told.accuracy, told.low, told.high) if share is not None]
     texts = [text for text in (told.reason, told.advice) if text is not None]
-    if not (
+    _must(
         all(_is_number(share) and 0 <= share <= 1 for share in [*shares, told.coverage])
-        and all(isinstance(text, str) for text in [*texts, told.basis])
-    ):
-        raise ModelFileError(
-            f"its estimate must be shares and text. Got {description['estimate']!r} instead."
-        )
+        and all(isinstance(text, str) for text in [*texts, told.basis]),
+        f"its estimate must be shares and text. Got {description['estimate']!r} instead",
+    )
 
 
 def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -167,53 +152,44 @@ def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     nodes, reach = description["nodes"], description["reach"]
     scan = [name for name in OF_A_SCAN if name in arrays]
     looks = [name for name in OF_TWO_LOOKS if name in arrays]
-    if looks and (looks != list(OF_TWO_LOOKS) or not scan):
-        raise ModelFileError("it must have all that belongs to a second look, or nothing; save it again.")
+    whole = not looks or (looks == list(OF_TWO_LOOKS) and scan)
+    _must(whole, "it must have all that belongs to a second look, or nothing")
     if not scan and reach is None:
         return
-    if scan != list(OF_A_SCAN) or reach is None or "cell" not in nodes or nodes["kind"] != "gaussian":
-        raise ModelFileError("it must have all that belongs to a scan with trees, or nothing; save it again.")
+    whole = scan == list(OF_A_SCAN) and reach is not None and "cell" in nodes and nodes["kind"] == "gaussian"
+    _must(whole, "it must have all that belongs to a scan with trees, or nothing")
     distance, level = reach
-    if not (_is_number(distance) and distance >= 0 and _is_whole(level, 0, nodes["levels"] - 1)):
-        raise ModelFileError(
-            f"its reach must be a distance and a level below {nodes['levels']}. Got {reach!r} instead."
-        )
+    sound = _is_number(distance) and distance >= 0 and _is_whole(level, 0, nodes["levels"] - 1)
+    wanted = f"a distance and a level below {nodes['levels']}"
+    _must(sound, f"its reach must be {wanted}. Got {reach!r} instead")
     for name, least, most in (  # recalls are shares, beside them are counts of places
-        ("away", TINY, np.inf),
-        ("first", TINY, np.inf),
-        ("held_away", 0.0, [[1.0], [np.inf]]),
-        ("places", -np.inf, np.inf),
-        ("places.cells", -np.inf, np.inf),
-        ("trained", TINY, 1.0),
-    ):
+        ("away", TINY, np.inf), ("first", TINY, np.inf), ("held_away", 0.0, [[1.0], [np.inf]]),
+        ("places", -np.inf, np.inf), ("places.cells", -np.inf, np.inf), ("trained", TINY, 1.0),
+    ):  # fmt: skip
         array = arrays.get(name, np.ones(1))
         known = array.dtype.kind in "fiu" and array.size > 0 and np.isfinite(array).all()
-        if not (known and (array >= least).all() and (array <= most).all()):
-            raise ModelFileError(f"its array {name!r} does not hold what it should; save the model again.")
+        sound = known and (array >= least).all() and (array <= most).all()
+        _must(sound, f"its array {name!r} does not hold what it should")
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
-def _is_whole(value: Any, least: int, most: int) -> bool:
+def _is_whole(value: Any, least: int, most: float) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], shapes: int) -> None:
     """What compiled loops rely on, and what sums over cells can be; inputs have so many local ``shapes``."""
-    nodes = description["nodes"]
-    lattice = Lattice(nodes["cell"], nodes["levels"]) if "cell" in nodes else None
-    if shapes != (0 if lattice is None else lattice.fixed):
-        raise ModelFileError(
-            f"its network must see the shapes of its cells. Got {shapes} of them; save the model again."
-        )
-    k = description["neighbours"]
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise ModelFileError(f"its neighbours must be a whole number, 1 or more. Got {k!r} instead.")
+    nodes, k = description["nodes"], description["neighbours"]
+    fixed = Lattice(nodes["cell"], nodes["levels"]).fixed if "cell" in nodes else 0
+    _must(shapes == fixed, f"its network must see the shapes of its cells. Got {shapes} of them")
+    sound = k is None or _is_whole(k, 1, math.inf)
+    _must(sound, f"its neighbours must be a whole number, 1 or more. Got {k!r} instead")
     for name in WHOLE:
-        if name in arrays and arrays[name].dtype.kind not in "iu":
-            raise ModelFileError(f"its array {name!r} must be whole numbers; save the model again.")
+        whole = name not in arrays or arrays[name].dtype.kind in "iu"
+        _must(whole, f"its array {name!r} must be whole numbers")
     counts, first = (arrays.get(f"{name}.counts", np.ones(1))[:, None] for name in ("around", "first"))
     wrong = {
         "shapes.first": (arrays.get("shapes.first", np.ones((1, 1)))[:, 0] < 1).any(),
@@ -226,21 +202,15 @@ def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], sha
         or (k is not None and "sets.odds" in arrays and "sets.sums" not in arrays),
     }
     for name, bad in wrong.items():
-        if bad:
-            raise ModelFileError(f"its array {name!r} cannot be sums over cells; save the model again.")
+        _must(not bad, f"its array {name!r} cannot be sums over cells")
 
 
 def _check_knots(arrays: dict[str, np.ndarray]) -> None:
     """Of normal scores."""
     knots, scores = arrays.get("ranks.knots", np.zeros((1, 0))), arrays.get("ranks.scores", np.zeros((1, 0)))
-    rising = (
-        knots.dtype.kind == scores.dtype.kind == "f"
-        and len(knots) <= KNOTS
-        and np.isfinite(scores).all()
-        and (np.diff(knots, axis=0) >= 0).all()
-    )
-    if not rising:
-        raise ModelFileError("its array 'ranks.knots' must rise; save the model again.")
+    numbers = knots.dtype.kind == scores.dtype.kind == "f" and np.isfinite(scores).all()
+    rising = numbers and len(knots) <= KNOTS and (np.diff(knots, axis=0) >= 0).all()
+    _must(rising, "its array 'ranks.knots' must rise")
 
 
 def _beyond(sums: np.ndarray | None, counts: np.ndarray) -> bool:
@@ -253,39 +223,34 @@ def _check_table(shapes: Shapes, description: dict[str, Any], arrays: dict[str, 
     nodes, extra = description["nodes"], description["n_extra"]
     found = [name for name in arrays if _of_first(name).startswith(OF_A_TABLE)]
     if nodes["kind"] != "categorical":
-        if found:
-            raise ModelFileError(f"its array {found[0]!r} must belong to a table; save the model again.")
+        _must(not found, f"its array {next(iter(found), '')!r} must belong to a table")
         return
-    if not isinstance(nodes["numbers"], bool):
-        raise ModelFileError(f"its numbers must be true or false. Got {nodes['numbers']!r} instead.")
+    flag = nodes["numbers"]
+    _must(isinstance(flag, bool), f"its numbers must be true or false. Got {flag!r} instead")
     table = TableNodes.from_state(nodes, arrays)
     own, numbers = len(table.encoder.edge_columns), len(table.encoder.number_columns) * table.with_numbers
-    if own != shapes.known["own"] or numbers > extra:
-        raise ModelFileError(
-            f"its table must have {shapes.known['own']} values and {extra} numbers or fewer. Got {own} and "
-            f"{numbers} instead; save the model again."
-        )
+    wanted = f"{shapes.known['own']} values and {extra} numbers or fewer"
+    sound = own == shapes.known["own"] and numbers <= extra
+    _must(sound, f"its table must have {wanted}. Got {own} and {numbers} instead")
     shapes.known["v"] = width = len(table.columns(extra).number)
     for number in range(description["members"]):
         prefix = f"member{number}." if number else ""
-        for expert, wanted in BY_VALUES.items():
+        for expert, letters_of in BY_VALUES.items():
             if f"{expert}.offsets" not in arrays:
                 continue
             own_shapes = Shapes(m=shapes.known["m"], v=width)
-            for name, letters in wanted.items():
+            for name, letters in letters_of.items():
                 own_shapes(f"{prefix}{expert}.{name}", arrays[f"{prefix}{expert}.{name}"], letters)
     if "diffusion.logs" in arrays:
         shapes.known["a"] = len(arrays["diffusion.starts"]) - 1
         sizes = shapes("diffusion.sizes", arrays["diffusion.sizes"], "2")
-        if sizes.dtype.kind not in "iu" or sizes[1] != width:
-            raise ModelFileError(f"its diffusion must see {width} columns. Got {sizes[1]} instead.")
+        sound = sizes.dtype.kind in "iu" and sizes[1] == width
+        _must(sound, f"its diffusion must see {width} columns. Got {sizes[1]} instead")
     for name in found:
-        array, whole = arrays[name], name.endswith((".sizes", ".starts", ".columns"))
-        kinds = "iu" if whole else "f"
-        if not _of_first(name).startswith("forest.") and not (
-            array.dtype.kind in kinds and np.isfinite(array).all()
-        ):
-            raise ModelFileError(f"its array {name!r} does not hold what it should; save the model again.")
+        array, kinds = arrays[name], "iu" if name.endswith((".sizes", ".starts", ".columns")) else "f"
+        sound = array.dtype.kind in kinds and np.isfinite(array).all()
+        sound = sound or _of_first(name).startswith("forest.")
+        _must(sound, f"its array {name!r} does not hold what it should")
 
 
 def _of_first(name: str) -> str:
