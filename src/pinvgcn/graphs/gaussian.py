@@ -28,16 +28,10 @@ from pinvgcn.graphs.base import (
 from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
-from pinvgcn.spectra.kernel_pairs import (
-    cutoff_spectrum,
-    dense_spectrum,
-    fourier_spectrum,
-    krylov_spectrum,
-    taylor_spectrum,
-)
+from pinvgcn.spectra.kernel_pairs import KERNEL_SOLVERS, dense_spectrum
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
 
-SOLVERS = ("auto", "taylor", "fourier", "cutoff", "krylov", "dense")
+SOLVERS = ("auto", *KERNEL_SOLVERS, "dense")
 SMALL = 3_000  # up to so many nodes a tolerance of 1e-6 costs little
 WIDEST = 1e300  # sigma, with room for what it is multiplied by
 LARGEST = 1e150  # a coordinate whose square is still a number
@@ -256,19 +250,13 @@ class GaussianGraph(Graph):
         self, solver: str, problem: KernelProblem, tolerance: float, random_state: int
     ) -> Callable[[int], Spectrum]:
         """rank ↦ spectrum"""
-        kernel: Kernel
         if solver == "dense":
             exact = ExactKernel(self.group.rows(self.points), self.sigma)
             return partial(dense_spectrum, self._operator(exact))
-        if solver == "taylor":
-            find, kernel = taylor_spectrum, problem.taylor_kernel()
-        elif solver == "fourier":
-            find, kernel = fourier_spectrum, problem.fourier_kernel()
-        elif solver == "cutoff":
-            find, kernel = cutoff_spectrum, problem.cutoff_kernel()
-        else:
-            find, kernel = krylov_spectrum, problem.krylov_kernel()
+        kernel: Kernel = getattr(problem, f"{solver}_kernel")()
+        if solver == "krylov":
             self._announce(problem, kernel)
+        find = KERNEL_SOLVERS[solver]
         return partial(find, self._operator(kernel), tolerance=tolerance, random_state=random_state)
 
     def _announce(self, problem: KernelProblem, kernel: Kernel) -> None:

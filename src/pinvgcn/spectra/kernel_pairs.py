@@ -310,3 +310,11 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     functions = gram.coefficients((a / np.sqrt(theta)).T)
     noise = np.full(len(theta), operator.noise)
     return SmoothPairs(theta, combine(np.concatenate([ones, functions])), noise).alike(operator.group)
+
+
+KERNEL_SOLVERS = {  # what each costs, and with which kernel, is in ``graphs/choice.py``
+    "taylor": taylor_spectrum,
+    "fourier": fourier_spectrum,
+    "cutoff": cutoff_spectrum,
+    "krylov": krylov_spectrum,
+}
