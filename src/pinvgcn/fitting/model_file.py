@@ -85,8 +85,7 @@ class SavedModel(NamedTuple):
         group = self.fitted.group
         with together(group):
             description, arrays = self._state()
-        # whole numbers of nodes and cells in as few bits as those of all processes need
-        arrays = {name: _fewest_bits(a, group) if name in BY_NODE else a for name, a in arrays.items()}
+        arrays = {name: narrowed(a, group) if name in BY_NODE else a for name, a in arrays.items()}
         if group.alone:
             save_tensors(path, "model", description, arrays)
         else:
@@ -296,7 +295,8 @@ def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Label
     return LabelledPlaces(arrays["places"], reach, lattice, level, arrays["places.cells"].astype(np.int64))
 
 
-def _fewest_bits(array: np.ndarray, group: Group) -> np.ndarray:
+def narrowed(array: np.ndarray, group: Group) -> np.ndarray:
+    """Whole numbers of nodes and cells in as few bits as those of all processes need."""
     if array.dtype.kind != "i":
         return array
     least, most = group.smallest(int(array.min(initial=0))), group.largest(int(array.max(initial=0)))
