@@ -77,12 +77,7 @@ class GaussianEigenmap(Eigenmap):
         tolerance: float | None = None,
         random_state: int = 0,
     ) -> None:
-        self.rank = rank
-        self.sigma = sigma
-        self.loops = loops
-        self.solver = solver
-        self.tolerance = tolerance
-        self.random_state = random_state
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def _find(self, X: Any) -> Spectrum:
         points = as_points(X, "X")

@@ -60,14 +60,7 @@ class HypergraphEigenmap(Eigenmap):
         tolerance: float = 1e-8,
         random_state: int = 0,
     ) -> None:
-        self.rank = rank
-        self.bins = bins
-        self.binning = binning
-        self.missing = missing
-        self.min_size = min_size
-        self.solver = solver
-        self.tolerance = tolerance
-        self.random_state = random_state
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

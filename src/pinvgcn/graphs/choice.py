@@ -219,10 +219,7 @@ def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 
     fine = TaylorKernel.size(box, sigma, FINEST)
     series = FINEST if fine * n <= LITTLE else TAYLOR_PRECISION
     taylor = TaylorKernel.size(box, sigma, series)
-    costs = {
-        "taylor": 2 * FEATURE * n * taylor if taylor <= MOST_FEATURES else math.inf,
-        "fourier": math.inf,
-    }
+    costs = {"taylor": 2 * FEATURE * n * taylor if taylor <= MOST_FEATURES else math.inf, "fourier": math.inf}
     if ranks == 1:
         pairs = CutoffKernel.count_pairs(points, sigma, CUTOFF_PRECISION)
         costs["cutoff"] = PAIR * pairs if pairs <= MOST_PAIRS else math.inf

@@ -61,12 +61,7 @@ class GaussianGraph(Graph):
     """
 
     def __init__(
-        self,
-        points: Any,
-        sigma: float | str = "auto",
-        *,
-        loops: float = 0.0,
-        process_group: Any = None,
+        self, points: Any, sigma: float | str = "auto", *, loops: float = 0.0, process_group: Any = None
     ) -> None:
         self.group = Group.of(process_group)
         # a copy: what the graph was made from, whatever happens to the array

@@ -170,12 +170,7 @@ class Hypergraph(Graph):
         return linear_map(self.n_nodes, lambda X: factor @ self.group.sum(factor.T @ X))
 
     def spectrum(
-        self,
-        rank: int | None = None,
-        *,
-        solver: str = "auto",
-        tolerance: float = 1e-8,
-        random_state: int = 0,
+        self, rank: int | None = None, *, solver: str = "auto", tolerance: float = 1e-8, random_state: int = 0
     ) -> Spectrum:
         """The eigenvalues λ = 1 − σ̃² of L from the singular values σ̃ of H̃.
 

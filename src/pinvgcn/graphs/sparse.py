@@ -98,12 +98,7 @@ class SparseGraph(Graph):
         return linear_map(self.n_nodes, self._normalized.__matmul__)
 
     def spectrum(
-        self,
-        rank: int | None = None,
-        *,
-        solver: str = "auto",
-        tolerance: float = 1e-6,
-        random_state: int = 0,
+        self, rank: int | None = None, *, solver: str = "auto", tolerance: float = 1e-6, random_state: int = 0
     ) -> Spectrum:
         """One null vector per connected component, and the smallest λ > 0 of L.
 

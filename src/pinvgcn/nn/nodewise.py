@@ -30,12 +30,7 @@ class NodeLayer(NamedTuple):
 
 
 def fold(
-    network: PinvGCN,
-    X: Any,
-    V: Basis,
-    weights: np.ndarray | None = None,
-    *,
-    sums: np.ndarray | None = None,
+    network: PinvGCN, X: Any, V: Basis, weights: np.ndarray | None = None, *, sums: np.ndarray | None = None
 ) -> tuple[NodeLayer, ...]:
     """Sum each layer over the training nodes of all processes; features X (n, N₀), basis V (n, k + r) here.
 

@@ -61,11 +61,7 @@ def views(points: np.ndarray, codes: np.ndarray, class_names: tuple[str, ...]) -
 
 
 def segmentation(
-    points: np.ndarray,
-    truth: np.ndarray,
-    labels: np.ndarray,
-    codes: np.ndarray,
-    class_names: tuple[str, ...],
+    points: np.ndarray, truth: np.ndarray, labels: np.ndarray, codes: np.ndarray, class_names: tuple[str, ...]
 ) -> str:
     """The scan four times: the labels that were given, the answer, the truth, and the errors."""
     colours, camera = class_colours(class_names), camera_for(points)
