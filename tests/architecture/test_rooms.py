@@ -139,5 +139,5 @@ def test_the_house_does_not_grow() -> None:
     }
     assert len(lines) <= MOST_FILES
     assert sum(lines.values()) <= MOST_LINES
-    assert statistics.median(lines.values()) <= 120
+    assert statistics.median(lines.values()) <= 125  # files that are one idea may be merged
     assert [file for file, length in lines.items() if length > 400] == []

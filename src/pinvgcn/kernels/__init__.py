@@ -25,7 +25,6 @@ KERNELS: dict[str, type[Kernel]] = {  # by their name in a file
 }
 
 __all__ = [
-    "KERNELS",
     "Box",
     "CutoffKernel",
     "ExactKernel",
