@@ -166,17 +166,17 @@ def unavoidable_products(points: np.ndarray, sigma: float, rank: int) -> float:
 
 def angle_to_reference(spectrum: Spectrum, points: np.ndarray, sigma: float) -> float:
     """The sine of the largest principal angle to the pairs of a much longer series, made by its QR."""
-    from pinvgcn.spectra import kernel_pairs
+    from pinvgcn.spectra import kernel_solvers
     from pinvgcn.spectra.functions import smooth_spectrum
     from pinvgcn.spectra.operator import KernelOperator
 
     kernel = TaylorKernel(Box.around(points), sigma, 1e-15)
     degrees = kernel.product(points, np.ones((len(points), 1)))[:, 0]
     operator = KernelOperator(kernel, points, degrees, 0.0)
-    digits, kernel_pairs.GRAM_DIGITS = kernel_pairs.GRAM_DIGITS, 1.0  # always the QR
-    pairs = kernel_pairs.taylor_pairs(operator, spectrum.rank)
+    digits, kernel_solvers.GRAM_DIGITS = kernel_solvers.GRAM_DIGITS, 1.0  # always the QR
+    pairs = kernel_solvers.taylor_pairs(operator, spectrum.rank)
     reference = smooth_spectrum(operator, pairs, spectrum.rank, solver="taylor")
-    kernel_pairs.GRAM_DIGITS = digits
+    kernel_solvers.GRAM_DIGITS = digits
     U, V = reference.vectors, spectrum.vectors
     return float(np.linalg.norm(V - U @ (U.T @ V), 2))
 

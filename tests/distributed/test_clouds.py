@@ -16,7 +16,7 @@ from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.nodes import outside
 from pinvgcn.graphs import automatic_sigma
 from pinvgcn.kernels import Box
-from pinvgcn.spectra import kernel_pairs, krylov_eigenpairs, operator
+from pinvgcn.spectra import kernel_solvers, krylov_eigenpairs, operator
 from pinvgcn.spectra.functions import _orthonormaliser, _separate
 from pinvgcn.spectra.operator import RowSample
 from pinvgcn.spectra.spectrum import orient
@@ -173,7 +173,7 @@ def tiny(process_group, points):
 def refined_of(process_group, *arguments):
     """As ``spectrum_of``, of a graph that counts as large."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_pairs, "ALL_ROWS", 100)
+        patch.setattr(kernel_solvers, "ALL_ROWS", 100)
         patch.setattr(operator, "ALL_ROWS", 100)
         return spectrum_of(process_group, *arguments)
 
@@ -181,9 +181,11 @@ def refined_of(process_group, *arguments):
 def test_refined_pairs(ranks, monkeypatch):
     """Degrees of about 15: without loops the smooth pairs miss the tolerance, and an iteration follows."""
     calls = []
-    refine = kernel_pairs.krylov_eigenpairs
-    monkeypatch.setattr(kernel_pairs, "krylov_eigenpairs", lambda *a, **k: calls.append(k) or refine(*a, **k))
-    monkeypatch.setattr(kernel_pairs, "ALL_ROWS", 100)
+    refine = kernel_solvers.krylov_eigenpairs
+    monkeypatch.setattr(
+        kernel_solvers, "krylov_eigenpairs", lambda *a, **k: calls.append(k) or refine(*a, **k)
+    )
+    monkeypatch.setattr(kernel_solvers, "ALL_ROWS", 100)
     monkeypatch.setattr(operator, "ALL_ROWS", 100)
     points = np.random.default_rng(2).uniform(0, 24, size=(700, 2))
     settings = {"rank": 6, "sigma": 2.0, "loops": 0.0, "solver": "fourier", "tolerance": 1e-4}

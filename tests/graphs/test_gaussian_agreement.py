@@ -33,7 +33,7 @@ without_and_with_loops = pytest.mark.parametrize("loops", [0.0, 1.0])
 def only_short_series(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three thousand features take seconds; a thousand show the same."""
     monkeypatch.setattr("pinvgcn.graphs.choice.MOST_FEATURES", 1_000)
-    monkeypatch.setattr("pinvgcn.spectra.kernel_pairs.MOST_FEATURES", 1_000)
+    monkeypatch.setattr("pinvgcn.spectra.kernel_solvers.MOST_FEATURES", 1_000)
 
 
 @cache

@@ -422,13 +422,13 @@ def test_krylov_makes_its_series_longer_where_pairs_drown() -> None:
 
 def test_taylor_makes_its_series_longer_for_pairs_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many features that takes, up to the most that the solver accepts."""
-    monkeypatch.setattr("pinvgcn.spectra.kernel_pairs.MOST_BY_QR", 20)
+    monkeypatch.setattr("pinvgcn.spectra.kernel_solvers.MOST_BY_QR", 20)
     graph = GaussianGraph(cloud(1_100, 2), 8.0, loops=1.0)
     found = graph.spectrum(60, solver="taylor")
     assert found.rank == 60
     assert found.mu[-1] < 1e-12
     assert (found.noise < found.mu).all()
-    monkeypatch.setattr("pinvgcn.spectra.kernel_pairs.MOST_FEATURES", 20)
+    monkeypatch.setattr("pinvgcn.spectra.kernel_solvers.MOST_FEATURES", 20)
     with pytest.warns(RankWarning):
         assert graph.spectrum(60, solver="taylor").rank < 60
 

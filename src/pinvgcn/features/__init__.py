@@ -8,8 +8,9 @@
 
 ``lattice`` has cells and positions as whole numbers, ``cell_size`` chooses how large cells are, ``pyramid``
 sums moments and makes shapes of them, ``averages`` sums values. ``exchange`` gives processes that share a
-cloud the cells of each other's points, ``tiles`` keeps a cloud on disk. ``table_columns`` looks at tables,
-``text_numbers`` and ``text_dates`` at their cells.
+cloud the cells of each other's points, ``tiles`` keeps a cloud on disk. ``table_plans`` recognises what a
+column of a table is, ``table_columns`` says what becomes of it; ``text_numbers`` and ``text_dates`` read
+cells.
 """
 
 from pinvgcn.features.geometry import geometry_names, local_geometry

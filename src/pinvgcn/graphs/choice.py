@@ -15,7 +15,7 @@ import numpy as np
 from pinvgcn.errors import ParameterError
 from pinvgcn.graphs.base import DENSE_NODES
 from pinvgcn.kernels import Box, CutoffKernel, ExactKernel, FourierKernel, Kernel, TaylorKernel
-from pinvgcn.spectra.kernel_pairs import MOST_BY_QR, MOST_FEATURES
+from pinvgcn.spectra.kernel_solvers import MOST_BY_QR, MOST_FEATURES
 from pinvgcn.spectra.operator import ALL_ROWS
 
 MOST_NODES = 20_000  # of the dense solver: its matrices take 4 × 8 n² bytes

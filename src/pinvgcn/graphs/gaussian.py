@@ -28,7 +28,7 @@ from pinvgcn.graphs.base import (
 from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
-from pinvgcn.spectra.kernel_pairs import KERNEL_SOLVERS, dense_spectrum
+from pinvgcn.spectra.kernel_solvers import KERNEL_SOLVERS, dense_spectrum
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
 
 SOLVERS = ("auto", *KERNEL_SOLVERS, "dense")

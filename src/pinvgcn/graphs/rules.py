@@ -1,5 +1,4 @@
-"""How the values of a table's column are sorted into numbered slots (see ``table``), and which rules the
-training rows call for, wherever the rows are.
+"""The rules by which values of a table's column are sorted into numbered slots (see ``table``).
 
 A column's rule depends on its values over all ranks, each of which tells the others what it has: types and
 extremes always; the distinct values of a column of categories; and for bins that hold equally many rows the

@@ -1,8 +1,10 @@
 """Eigenvalues and eigenvectors of graph Laplacians.
 
-``spectrum.py`` is the value that travels; ``krylov.py`` and ``dense.py`` find the pairs;
-``extension.py`` evaluates eigenvectors at nodes never seen, and ``kernel_pairs.py`` makes the
-eigenvectors of a Gaussian graph such that this evaluation returns them exactly.
+``spectrum.py`` is the value that travels; ``krylov.py`` and ``dense.py`` find the pairs of any matrix, and
+``kernel_solvers.py`` those of a Gaussian graph. ``extension.py`` evaluates eigenvectors at nodes never
+seen, and ``functions.py`` makes them such that this evaluation returns them exactly; ``operator.py``
+measures how exact pairs are. Another solver of Gaussian graphs is a function in ``kernel_solvers.py``, with
+its cost in ``graphs/choice.py``.
 """
 
 from pinvgcn.spectra.dense import dense_eigenpairs

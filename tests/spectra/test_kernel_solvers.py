@@ -7,8 +7,8 @@ import pytest
 
 from oracles import eigenpairs, gaussian_kernel, sine
 from pinvgcn.kernels import Box, FourierKernel, Kernel, TaylorKernel
-from pinvgcn.spectra import kernel_pairs
-from pinvgcn.spectra.kernel_pairs import SmoothPairs, fourier_pairs, taylor_pairs
+from pinvgcn.spectra import kernel_solvers
+from pinvgcn.spectra.kernel_solvers import SmoothPairs, fourier_pairs, taylor_pairs
 from pinvgcn.spectra.operator import KernelOperator, degree_floor
 
 without_and_with_loops = pytest.mark.parametrize("loops", [0.0, 1.0])
@@ -87,7 +87,7 @@ def test_small_eigenvalues_by_qr_where_the_gram_matrix_has_no_digits(
     theta = np.linalg.svd(S, compute_uv=False) ** 2
     rank = int((theta > 1e-16 * theta[0]).sum())
     pairs = taylor_pairs(operator, rank)
-    assert pairs.theta[-1] < kernel_pairs.GRAM_DIGITS * pairs.theta[0]
+    assert pairs.theta[-1] < kernel_solvers.GRAM_DIGITS * pairs.theta[0]
     np.testing.assert_allclose(pairs.theta, theta[:rank], rtol=1e-4)
     assert (np.abs(pairs.theta - theta[:rank]) <= pairs.noise).all()
     assert (pairs.noise - pairs.cut < pairs.theta).all()  # what would drown in its noise is not returned
@@ -99,7 +99,7 @@ def test_small_eigenvalues_by_qr_where_the_gram_matrix_has_no_digits(
 def test_gram_and_qr_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     operator = taylor(cloud(400, 2), 4.0)
     gram = taylor_pairs(operator, 9)
-    monkeypatch.setattr(kernel_pairs, "GRAM_DIGITS", np.inf)
+    monkeypatch.setattr(kernel_solvers, "GRAM_DIGITS", np.inf)
     qr = taylor_pairs(operator, 9)
     np.testing.assert_allclose(qr.theta, gram.theta, rtol=0, atol=1e-14)
     assert (qr.noise <= gram.noise + 1e-15)[gram.theta < 1e-3].all()
@@ -146,7 +146,7 @@ def test_fourier_pairs(
     dimension: int, sigma: float, loops: float, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The small problem whole, or by an iteration over FFTs."""
-    monkeypatch.setattr(kernel_pairs, "DENSE_MODES", 0 if way == "krylov" else 10_000)
+    monkeypatch.setattr(kernel_solvers, "DENSE_MODES", 0 if way == "krylov" else 10_000)
     points = cloud(200, dimension)
     operator = fourier(points, sigma, loops, precision=1e-12 if dimension < 3 else 1e-6)
     rank = 6 if dimension < 3 else 3
@@ -193,7 +193,7 @@ def test_pairs_that_the_gram_matrix_loses_are_found_by_the_qr_of_any_number_of_f
     few = taylor_pairs(operator, 34)
     assert len(few.theta) == 34
     assert few.theta[-1] < 2e-15 * few.theta[0]  # where a Gram matrix has rounding only
-    monkeypatch.setattr(kernel_pairs, "MOST_BY_QR", 10)
+    monkeypatch.setattr(kernel_solvers, "MOST_BY_QR", 10)
     many = taylor_pairs(operator, 34)
     np.testing.assert_array_equal(many.theta, few.theta)
     few = taylor_pairs(operator, 12)  # nothing is lost: no QR, and fewer digits
