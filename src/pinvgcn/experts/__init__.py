@@ -13,7 +13,7 @@ An expert has one opinion a member of an ensemble; the members differ in the lab
     expert.opinions(seen)    for each member (m, classes), from what is ``Seen`` of m rows
     expert.state()           its arrays in a saved model
 
-Another expert is a file here; ``fitting/pool.py`` has its name, ``fitting/fit.py`` trains it,
+Another expert is a file here; ``fitting/pool.py`` has its name, ``fitting/members.py`` trains it,
 ``model_file.py`` there reads its arrays and ``model_shapes.py`` says their shapes.
 """
 

@@ -16,6 +16,7 @@
     scan                     what a fit to a scan adds to others
     first_look               FirstLook: what trees say of the surroundings of a point
     fitted_model             FittedModel: the result, as a value
+    members                  what each member of an ensemble learns
     fit                      ``learn``: from all of this to a FittedModel
     mixed_rows               what a model says of rows put together from several
     importance               which columns of a table mattered, at held-out labels

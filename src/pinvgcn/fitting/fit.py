@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from pinvgcn.errors import TrainingError
-from pinvgcn.experts import ByValues, Forest, Forests, KernelMachine, Linear, Networks, Seen, TrainedNetwork
-from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
+from pinvgcn.experts import ByValues, Forest, Forests, Networks, Seen
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
-from pinvgcn.fitting.folds import hold_out, random_folds
+from pinvgcn.fitting.folds import random_folds
 from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.fitting.members import Fold, TrainedMember, second_look, self_trained, train_members
 from pinvgcn.fitting.pool import (
     CONTEXT_TREES,
     DIFFUSION,
-    FOREST,
     GROUPED,
-    KERNEL,
-    LINEAR,
     NETWORK,
     SELF_TRAINED,
     SURER,
-    TREES,
     TWICE,
     USUAL,
     WIDE_TREES,
@@ -39,21 +31,14 @@ from pinvgcn.fitting.pool import (
     weights_of,
 )
 from pinvgcn.fitting.prepared import Prepared
-from pinvgcn.fitting.scan import Scan, forest_kinds
-from pinvgcn.fitting.self_training import PseudoLabels
+from pinvgcn.fitting.scan import Scan
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.graphs import GaussianGraph
-from pinvgcn.nn import PinvGCN
-from pinvgcn.nn.model import copy_weights
-from pinvgcn.nn.nodewise import fold
-from pinvgcn.nn.training import progress
 
 FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
 BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing
-WARM_SHARE = 5  # a warm fit takes a fifth of the epochs: it begins near its end
-Fold = tuple[RowLabels, RowLabels | None]  # what a member learns from, and what is held out
 
 
 def learn(
@@ -85,7 +70,7 @@ def learn(
     # such labels say little of the contexts that there are: trees then look once
     twice = scan is not None and not in_few_places and chosen.number.max() >= 0
     grown = max(1, settings.trees // FIRST) if twice else settings.trees
-    members = _train(
+    members = train_members(
         settings, prepared, labels, folds, labelled, seed,
         trees=grown, before=before, threads=threads, tell=tell,
     )  # fmt: skip
@@ -96,7 +81,7 @@ def learn(
         if twice:
             trees = {name: Forests([member.others[name] for member in members], name) for name in away}
             first, seen, labelled = FirstLook.of(Ensemble(count, trees, away), scan, seen, labelled)
-            members = _second_look(members, folds, labels, labelled, settings.trees, seed)
+            members = second_look(members, folds, labels, labelled, settings.trees, seed)
             context = (1 - BEFORE_CONTEXT) * sum(away.values())
             away = {name: BEFORE_CONTEXT * weight for name, weight in away.items()}
             away[CONTEXT_TREES] = context
@@ -139,7 +124,7 @@ def learn(
     if scan is not None and in_few_places:
         assert isinstance(seen, Seen)
         P, _ = smoothing.among_all(P, scan.nodes)  # once more: what trees get wrong lies in patches
-        taught = _self_trained(P, seen.values, scan, labelled.values, trees=settings.trees, seed=seed)
+        taught = self_trained(P, seen.values, scan, labelled.values, trees=settings.trees, seed=seed)
         experts = {**ensemble.experts, WIDE_TREES: Forests(taught, WIDE_TREES)}
         # not by held-out labels: the joint answer, from which points are drawn, has seen all of them
         weights = {name: SURER * weight for name, weight in SELF_TRAINED.items()}
@@ -148,10 +133,9 @@ def learn(
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
     alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
+    held = [held for _, held in folds]
     separate = scan.separate if scan is not None and in_few_places else None
-    priors = labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)
-    held_out = [held for _, held in folds]
-    conformal = PredictionSets.of(alone, held_out, smoothing, prepared.nodes, separate=separate)
+    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, separate=separate)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -160,7 +144,7 @@ def learn(
         ensemble=ensemble,
         smoothing=smoothing,
         conformal=conformal,
-        priors=priors / priors.sum(),
+        priors=_normalised(labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)),
         transduction=P.argmax(axis=1),
         transduction_proba=P,
         sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
@@ -172,194 +156,9 @@ def learn(
     )
 
 
-class TrainedMember(NamedTuple):
-    """What one member has learned; a diffusion is that of all members."""
-
-    network: TrainedNetwork
-    others: dict[str, Any]  # models of what is seen beside the inputs of networks, by the name of the expert
-
-
-class MemberTask(NamedTuple):
-    """What the network of one member learns from, and the labels that stop its training."""
-
-    seed: int
-    labels: RowLabels
-    watched: RowLabels | None
-
-
-def _seed_of_member(number: int, seed: int) -> int:
-    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-
-
-def _train(
-    settings: ResolvedSettings,
-    prepared: Prepared,
-    labels: RowLabels,
-    folds: Sequence[Fold],
-    labelled: Seen,
-    seed: int,
-    *,
-    trees: int,
-    before: FittedModel | None,
-    threads: int | None,
-    tell: Callable[[int, float], None] | None,
-) -> list[TrainedMember]:
-    """The networks of all members, and this number of ``trees`` of each kind. ``labelled`` is what they see
-    of the rows of ``labels``."""
-    group, count = prepared.problem.group, settings.members
-    training = settings.network.training
-    if before is not None:
-        training = replace(training, epochs=max(1, training.epochs // WARM_SHARE))
-    tasks = []
-    for number, (learned, _) in enumerate(folds):
-        own = _seed_of_member(number, seed)
-        parts = (learned, None) if training.patience is None else hold_out(learned, settings.held_out, own)
-        tasks.append(MemberTask(own, *parts))
-    nodes = prepared.training_nodes(labels).for_parts([task.labels for task in tasks], training)
-    done = itertools.count()
-
-    def network(task: MemberTask) -> PinvGCN:
-        inputs, classes = prepared.inputs.shape[1], len(task.labels.classes)
-        return settings.network.network(prepared.spectrum, inputs, classes, seed=task.seed)
-
-    def one(number: int, stop: threading.Event | None) -> TrainedNetwork:
-        def on_epoch(epoch: int, loss: float) -> None:
-            if stop is not None and stop.is_set():
-                raise KeyboardInterrupt
-            if tell is not None:
-                tell(epoch, loss)
-            if show is not None:
-                show(next(done), loss)
-
-        task, mine = tasks[number], network(tasks[number])
-        if before is not None:
-            copy_weights(before.networks.like(number).network, before.classes, mine, labels.classes)
-        own_threads = threads if count == 1 or not nodes[number].problem.group.alone else 1
-        return trained(
-            mine, nodes[number], task.labels, task.watched, training,
-            seed=task.seed, on_epoch=on_epoch, threads=own_threads,
-        )  # fmt: skip
-
-    def whole(number: int, mine: TrainedNetwork) -> TrainedMember:
-        """Folded by sums over the nodes of all process ranks, and with trees."""
-        with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
-            inputs, basis, counts = prepared.inputs, prepared.basis, prepared.counts
-            layers = fold(mine.network, inputs, basis, counts, sums=prepared.sums)
-        folded = replace(mine, layers=layers)
-        learned = folds[number][0]
-        places = np.searchsorted(labels.rows, learned.rows)
-        if isinstance(prepared.nodes, TableNodes):
-            others = _of_a_table(
-                settings, prepared, labelled.values, learned, places, trees=trees, seed=tasks[number].seed
-            )
-            return TrainedMember(folded, others)
-        kinds = forest_kinds(prepared.nodes, labelled.values.shape[1]) if trees else {}
-        forests = {
-            name: Forest.grown(labelled.values, learned, places, count=trees, seed=tasks[number].seed, **kind)
-            for name, kind in kinds.items()
-        }
-        return TrainedMember(folded, forests)
-
-    exact = [not some.problem.group.alone for some in nodes]
-    mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
-    shown = settings.verbose if group.rank == 0 or callable(settings.verbose) else False
-    workers = threads or torch.get_num_threads()
-    with progress(len(mine) * training.epochs, show=shown) as show:
-        if group.alone:
-            return side_by_side(lambda number, stop: whole(number, one(number, stop)), count, workers)
-        networks = over_ranks(one, [network(task) for task in tasks], exact, workers, group)
-        return [whole(number, member) for number, member in enumerate(networks)]
-
-
-def _of_a_table(
-    settings: ResolvedSettings,
-    prepared: Prepared,
-    values: Any,
-    learned: RowLabels,
-    places: np.ndarray,
-    *,
-    trees: int,
-    seed: int,
-) -> dict[str, Any]:
-    """The models of one member, from the labels at ``places`` of what is seen of all labels: ``values``."""
-    assert isinstance(prepared.nodes, TableNodes)
-    if settings.experts == (NETWORK,):
-        return {}
-    scaling = prepared.scaling
-    columns = prepared.nodes.columns(scaling.n_extra)
-    if learned.weights is not None:  # what counts for nothing is not learned from
-        counts = learned.weights > 0
-        if len(np.unique(learned.codes[counts])) == len(np.unique(learned.codes)):
-            learned, places = learned.take(counts), places[counts]
-    X = values[places].toarray()
-    first = X.shape[1] - scaling.n_extra  # number
-
-    def grown(**kind: Any) -> Forest:
-        """On numbers as they are: halfway between two of them is elsewhere among their normal scores.
-
-        They go from 0 to 1, as trees see single precision.
-        """
-        shares, lowest, halves = X.copy(), np.zeros(scaling.n_extra), np.ones(scaling.n_extra)
-        for number in range(scaling.n_extra):
-            raw = scaling.raw(number, X[:, first + number])
-            lowest[number], half = raw.min(), raw.max() / 2 - raw.min() / 2  # a whole range may overflow
-            halves[number] = half if half > 0 else 1.0
-            shares[:, first + number] = (raw / 2 - lowest[number] / 2) / halves[number]
-        forest = Forest.grown(shares, learned, np.arange(len(X)), count=trees, seed=seed, **kind)
-
-        def moved(column: int, share: np.ndarray) -> np.ndarray:
-            number = column - first
-            if number < 0:
-                return share
-            return scaling.of_raw(number, 2 * (share * halves[number] + lowest[number] / 2))
-
-        return forest.moved(moved)
-
-    made: dict[str, Callable[[], Any]] = {
-        FOREST: lambda: grown(drawn=True),
-        TREES: grown,
-        LINEAR: lambda: Linear.fitted(X, learned, columns),
-        KERNEL: lambda: KernelMachine.fitted(X, learned, columns, seed=seed),
-    }
-    return {name: model() for name, model in made.items() if name in settings.experts}
-
-
-def _second_look(
-    members: Sequence[TrainedMember],
-    folds: Sequence[Fold],
-    labels: RowLabels,
-    labelled: Seen,
-    trees: int,
-    seed: int,
-) -> list[TrainedMember]:
-    """With trees that see the context of labels too."""
-    forests = [
-        Forest.grown(
-            labelled.values, learned, np.searchsorted(labels.rows, learned.rows),
-            count=trees, seed=_seed_of_member(number, seed),
-        )
-        for number, (learned, _) in enumerate(folds)
-    ]  # fmt: skip
-    return [
-        own._replace(others={**own.others, CONTEXT_TREES: forest})
-        for own, forest in zip(members, forests, strict=True)
-    ]
-
-
-def _self_trained(
-    P: np.ndarray, values: np.ndarray, scan: Scan, labelled: np.ndarray, *, trees: int, seed: int
-) -> list[Forest]:
-    """The wide trees of each member, from its labels and from points that are drawn by P (n, classes).
-
-    Trees see ``values`` (n, v) of this rank's points and ``labelled`` (m, v) of all labels.
-    """
-    forests = []
-    for number, (learned, _) in enumerate(scan.folds.parts):
-        own = _seed_of_member(number, seed)
-        pseudo = PseudoLabels.of(P, values, scan, own)
-        places = np.searchsorted(scan.labels.rows, learned.rows)
-        forests.append(pseudo.forest(labelled[places], learned, scan, trees=trees, seed=own))
-    return forests
+def _normalised(shares: np.ndarray) -> np.ndarray:
+    total: np.ndarray = shares / shares.sum()
+    return total
 
 
 def _weighed(
