@@ -1,4 +1,4 @@
-"""What each member of an ensemble learns, without one fold of the labels: networks, trees, models of tables."""
+"""What each member learns without one fold of the labels: a network, trees, models of tables."""
 
 from __future__ import annotations
 

@@ -52,6 +52,18 @@ class Graph(ABC):
     def __len__(self) -> int:
         return self.n_nodes
 
+    def check_joined(self, degrees: np.ndarray, floor: float, what_to_do: str) -> None:
+        """Every degree is above the floor, on every rank: D^(−1/2) exists."""
+        alone = np.flatnonzero(~(degrees > floor))
+        count = self.group.sum(len(alone))
+        own = self.start + int(alone[0]) if len(alone) else np.iinfo(np.int64).max
+        first = self.group.smallest(own)
+        if count:
+            raise GraphError(
+                f"Every node must be joined to another. Got {count} isolated "
+                f"node{'s' if count > 1 else ''} (first: node {first}); {what_to_do}."
+            )
+
 
 def resolve_rank(rank: int | None, default: int, largest: int) -> int:
     """The rank to compute: what was asked for, within what exists."""
@@ -81,20 +93,6 @@ def warn_if_inaccurate(tolerance: float, spectrum: Spectrum, advice: str) -> Spe
             stacklevel=3,
         )
     return spectrum
-
-
-def check_no_isolated(
-    degrees: np.ndarray, floor: float, what_to_do: str, *, group: Group = ALONE, start: int = 0
-) -> None:
-    """Every degree is above the floor, on every rank of the group: D^(−1/2) exists."""
-    alone = np.flatnonzero(~(degrees > floor))
-    count = group.sum(len(alone))
-    first = group.smallest(start + int(alone[0]) if len(alone) else np.iinfo(np.int64).max)
-    if count:
-        raise GraphError(
-            f"Every node must be joined to another. Got {count} isolated "
-            f"node{'s' if count > 1 else ''} (first: node {first}); {what_to_do}."
-        )
 
 
 def as_numbers(values: Any, name: str) -> np.ndarray:

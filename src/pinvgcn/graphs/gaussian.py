@@ -17,14 +17,7 @@ from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
-from pinvgcn.graphs.base import (
-    Graph,
-    check_no_isolated,
-    linear_map,
-    resolve_rank,
-    warn_if_inaccurate,
-    warn_if_short,
-)
+from pinvgcn.graphs.base import Graph, linear_map, resolve_rank, warn_if_inaccurate, warn_if_short
 from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
@@ -115,7 +108,7 @@ class GaussianGraph(Graph):
         degrees, floor = self._sums()
         if self.group.sum(int((~(degrees > floor)).sum())):
             advice = self._how_to_connect(~(degrees > floor))
-            check_no_isolated(degrees, floor, advice, group=self.group, start=self.start)
+            self.check_joined(degrees, floor, advice)
         return degrees
 
     @cached_property

@@ -21,7 +21,6 @@ from pinvgcn.graphs.base import (
     Graph,
     as_numbers,
     as_sparse,
-    check_no_isolated,
     linear_map,
     resolve_rank,
     warn_if_inaccurate,
@@ -70,13 +69,8 @@ class Hypergraph(Graph):
         self.start, self._total = self.group.offset(self.n_nodes)
         if self._total == 0:
             raise GraphError("incidence must have a row on some rank. Got none.")
-        check_no_isolated(
-            self._degrees,
-            0.0,
-            "they belong to no hyperedge: remove them, or give them a value that other rows have",
-            group=self.group,
-            start=self.start,
-        )
+        advice = "they belong to no hyperedge: remove them, or give them a value that other rows have"
+        self.check_joined(self._degrees, 0.0, advice)
         self._sizes = self.group.sum(np.asarray(self.incidence.sum(axis=0)).ravel())  # B
         if not (self._sizes > 0).all():
             empty = int(np.flatnonzero(self._sizes <= 0)[0])

@@ -15,7 +15,6 @@ from pinvgcn.graphs.base import (
     Graph,
     as_numbers,
     as_sparse,
-    check_no_isolated,
     component_null_vectors,
     linear_map,
     resolve_rank,
@@ -53,7 +52,7 @@ class SparseGraph(Graph):
         self.adjacency: sp.csr_array = A
         self.n_nodes = A.shape[0]
         self._degrees = np.asarray(A.sum(axis=1)).ravel()
-        check_no_isolated(self._degrees, 0.0, "remove them or set loops=1")
+        self.check_joined(self._degrees, 0.0, "remove them or set loops=1")
         scale = sp.diags_array(1 / np.sqrt(self._degrees))
         self._normalized: sp.csr_array = sp.csr_array(scale @ A @ scale)
 

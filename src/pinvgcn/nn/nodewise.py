@@ -119,7 +119,5 @@ def _add_layer(hidden: np.ndarray, direct: np.ndarray, out: np.ndarray) -> None:
                 for c in range(b):
                     weight, target = direct[j, i, c], out[j * b + c, begin:end]
                     for k in range(end - begin):
-                        value = source[k]
-                        target[k] += weight * (
-                            0.0 if value < 0 else value
-                        )  # which keeps what is not a number
+                        value = source[k]  # what is not a number is kept
+                        target[k] += weight * (0.0 if value < 0 else value)

@@ -34,9 +34,7 @@ class TrainingSettings:
     learning_rate: float = 0.01
     weight_decay: float = 0.0005  # on weights, not on biases
     epochs: int = 500
-    nodes_per_epoch: int | str | None = (
-        None  # unlabelled ones; None for all, "auto" for all while that is cheap
-    )
+    nodes_per_epoch: int | str | None = None  # unlabelled ones; None: all, "auto": all while that is cheap
     patience: int | None = None  # epochs without a lower loss at the held-out labels
 
     def __post_init__(self) -> None:
