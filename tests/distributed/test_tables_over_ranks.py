@@ -170,7 +170,7 @@ def edges_of_numbers(process_group, x, kind, most, few):
         encoder.fit_transform(own(group, x, kind), group)
     finally:
         pinvgcn.graphs.rules.FEW = before
-        pinvgcn.graphs.rules.MOST = pinvgcn.distributed.subsample.MOST
+        pinvgcn.graphs.rules.MOST = pinvgcn.distributed.rows.MOST
     return encoder.to_dict()["columns"][0]["edges"]
 
 

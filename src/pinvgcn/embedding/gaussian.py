@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import pdist
 
 from pinvgcn.checks import as_points
-from pinvgcn.distributed.subsample import in_subsample
+from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.embedding.base import Eigenmap
 from pinvgcn.graphs import GaussianGraph
 from pinvgcn.spectra import Spectrum

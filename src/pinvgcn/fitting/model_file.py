@@ -38,8 +38,7 @@ from pinvgcn.fitting.pool import (
 )
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
-from pinvgcn.io.shared_tensors import save_together
-from pinvgcn.io.tensors import plain, save_tensors
+from pinvgcn.io.tensors import plain, save_tensors, save_together
 from pinvgcn.spectra import Spectrum
 
 KINDS: dict[str, type[Nodes]] = {kind.kind: kind for kind in (CloudNodes, TableNodes, GraphNodes)}

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import Group
-from pinvgcn.distributed.subsample import MOST, in_subsample
+from pinvgcn.distributed.rows import MOST, in_subsample
 from pinvgcn.graphs.cells import Scalar, distinct, key_of, type_of, types_of
 
 NOWHERE = -1  # a cell that belongs to no hyperedge by rule: False, ignored missing, a slot below min_size

@@ -31,7 +31,7 @@ from pinvgcn.report.figures.drawing import (
     light_grid,
 )
 from pinvgcn.report.figures.scene import Projection, camera_for, render
-from pinvgcn.scans.uncertainty import ConfidenceMap
+from pinvgcn.scans.questions import ConfidenceMap
 
 SIDES = (("From one side", -62.0, 38.0), ("From the other side", 118.0, 38.0), ("From above", -90.0, 89.0))
 MOST = 150_000  # points that a picture has room for
