@@ -128,7 +128,7 @@ def test_html_is_in_templates() -> None:
     assert [(file, tag) for file, text in texts.items() for tag in tags if tag in text] == []
 
 
-MOST_FILES, MOST_LINES = 329, 43_300  # these only go down
+MOST_FILES, MOST_LINES = 300, 42_400  # these only go down
 
 
 def test_the_house_does_not_grow() -> None:
@@ -139,5 +139,5 @@ def test_the_house_does_not_grow() -> None:
     }
     assert len(lines) <= MOST_FILES
     assert sum(lines.values()) <= MOST_LINES
-    assert statistics.median(lines.values()) <= 125  # files that are one idea may be merged
+    assert statistics.median(lines.values()) <= 140  # 120 once the lines are fewer, too
     assert [file for file, length in lines.items() if length > 400] == []
