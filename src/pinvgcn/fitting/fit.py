@@ -39,6 +39,7 @@ from pinvgcn.graphs import GaussianGraph
 
 FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
 BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing
+PASSES = 2  # of self-training
 
 
 def learn(
@@ -121,21 +122,32 @@ def learn(
     with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
         ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
     each, smoothing, P = answer(ensemble)
+    held = [held for _, held in folds]
+
+    def sets(separate: np.ndarray | None = None) -> PredictionSets | None:
+        alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
+        return PredictionSets.of(alone, held, smoothing, prepared.nodes, separate=separate)
+
+    estimate = None
     if scan is not None and in_few_places:
         assert isinstance(seen, Seen)
-        P, _ = smoothing.among_all(P, scan.nodes)  # once more: what trees get wrong lies in patches
-        taught = self_trained(P, seen.values, scan, labelled.values, trees=settings.trees, seed=seed)
-        experts = {**ensemble.experts, WIDE_TREES: Forests(taught, WIDE_TREES)}
-        # not by held-out labels: the joint answer, from which points are drawn, has seen all of them
-        weights = {name: SURER * weight for name, weight in SELF_TRAINED.items()}
-        ensemble = replace(ensemble, experts=experts, weights=weights)
-        each, smoothing, P = answer(ensemble)
+        # held-out labels have a part in what follows, so that they would promise too much after it
+        estimate = scan.expected(P, sets())
+        for _ in range(PASSES):
+            P, _ = smoothing.among_all(P, scan.nodes)  # once more: what trees get wrong lies in patches
+            taught = self_trained(P, seen.values, scan, labelled.values, trees=settings.trees, seed=seed)
+            # not weighed by held-out labels: the joint answer, from which points are drawn, has seen them all
+            ensemble = replace(
+                ensemble,
+                experts={**ensemble.experts, WIDE_TREES: Forests(taught, WIDE_TREES)},
+                weights={name: SURER * weight for name, weight in SELF_TRAINED.items()},
+            )
+            each, smoothing, P = answer(ensemble)
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
     seconds["training"] += time.perf_counter() - started
-    alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
-    held = [held for _, held in folds]
-    separate = scan.separate if scan is not None and in_few_places else None
-    conformal = PredictionSets.of(alone, held, smoothing, prepared.nodes, separate=separate)
+    conformal = sets(scan.separate if scan is not None and in_few_places else None)
+    if scan is not None and not in_few_places:
+        estimate = scan.expected(P, conformal)
     return FittedModel(
         classes=labels.classes,
         nodes=prepared.nodes,
@@ -150,7 +162,7 @@ def learn(
         sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
         seconds=seconds,
         places=None if scan is None else scan.places,
-        estimate=None if scan is None else scan.expected(P, conformal),
+        estimate=estimate,
         held_away=None if scan is None else held_away,
         first=first,
     )
