@@ -9,11 +9,13 @@ from scipy.special import log_softmax
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.errors import PinvGCNWarning
+from pinvgcn.fitting import fit
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.pool import PLACE_FREE
 from pinvgcn.fitting.scan import Scan
 from pinvgcn.fitting.self_training import DRAWN, PseudoLabels
+from pinvgcn.fitting.settings import seed_of
 
 STREET = generate_street(6_000, random_state=0)
 CLICKS = clicked_split(STREET.X, STREET.y, places=2, per_place=4, random_state=0)
@@ -96,7 +98,11 @@ def test_trees_learn_from_them(scan):
 
 @pytest.fixture(scope="module")
 def model() -> PinvGCNClassifier:
-    return PinvGCNClassifier(epochs=10, rank=10, hidden=8, members=3, trees=10).fit(STREET.X, CLICKS)
+    return few_epochs().fit(STREET.X, CLICKS)
+
+
+def few_epochs() -> PinvGCNClassifier:
+    return PinvGCNClassifier(epochs=10, rank=10, hidden=8, members=3, trees=10, random_state=0)
 
 
 class TestInAFit:
@@ -106,6 +112,30 @@ class TestInAFit:
         assert fitted.ensemble.weights == pytest.approx(
             {"network": 0.042, "fine_trees": 0.7, "wide_trees": 1.26}
         )
+
+    def test_a_second_pass_learns_from_the_answer_of_the_first(self, model, monkeypatch):
+        monkeypatch.setattr(fit, "PASSES", 1)
+        first = few_epochs().fit(STREET.X, CLICKS).fitted_
+        seed = seed_of(0)
+        scan = Scan.of(first.nodes, RowLabels.of(CLICKS, 6_000), 3, seed)
+        P, _ = first.smoothing.among_all(first.transduction_proba, scan.nodes)
+        values = first.nodes.without_place(first.nodes.features, None)
+        pseudo = PseudoLabels.of(P, values, scan, seed)  # of the first member
+        learned = scan.folds.parts[0][0]
+        forest = pseudo.forest(values[learned.rows], learned, scan, trees=10, seed=seed)
+        found = model.fitted_.ensemble.experts["wide_trees"].members[0]
+        np.testing.assert_array_equal(found.threshold, forest.threshold)
+        np.testing.assert_array_equal(found.shares, forest.shares)
+
+    def test_the_estimate_is_from_before_it(self, monkeypatch):
+        """Held-out labels have a part in the points that are drawn."""
+        spread = clicked_split(STREET.X, STREET.y, places=6, per_place=6, random_state=0)
+        model = few_epochs().fit(STREET.X, spread)
+        monkeypatch.setattr(fit, "PASSES", 0)
+        without = few_epochs().fit(STREET.X, spread)
+        assert without.accuracy_estimate_ == model.accuracy_estimate_
+        assert model.accuracy_estimate_.accuracy is not None
+        assert np.abs(without.transduction_proba_ - model.transduction_proba_).max() > 0.1
 
     def test_sets_say_that_places_are_few(self, model, tmp_path):
         with pytest.warns(PinvGCNWarning, match="need labels of each class in 4 places.*Got [12] of"):

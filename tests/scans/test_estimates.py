@@ -10,8 +10,7 @@ import pytest
 from streets import QUICK
 
 from pinvgcn.cli.scan_command import announce
-from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOutRecalls
+from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.report.evaluation import Score
 from pinvgcn.report.held_out import HeldOut
 from pinvgcn.report.scan_page import scan_page

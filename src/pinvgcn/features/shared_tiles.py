@@ -20,8 +20,7 @@ import numpy as np
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.distributed.rows import hashed
 from pinvgcn.errors import ScanFileError
-from pinvgcn.features.cut import SAMPLE, Cut
-from pinvgcn.features.tiles import READ, SIZE, Piece, Tiles, share_out
+from pinvgcn.features.tiles import READ, SAMPLE, SIZE, Cut, Piece, Tiles, share_out
 from pinvgcn.io.atomic import atomic_file, write_text
 
 FILE = "tiles.json"  # there once all tiles are

@@ -1,9 +1,20 @@
-"""AccuracyEstimate: which share of the unlabelled points a model is expected to classify correctly."""
+"""The accuracy that a model is expected to have: by held-out labels, and by its own confidence."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
+
+from pinvgcn.fitting.conformal import odds_of
+
+WIDTH = 1.645  # standard errors on each side, for 90 %
+FLOOR = 0.005  # no interval is narrower than this on each side
+APART = 0.2  # classes that are told apart less than this have no known shares
+DOUBT = 0.5  # of a label, right and wrong, added to each class: none is known to be always right
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class AccuracyEstimate:
     def sentence(self) -> str:
         """One line for people."""
         if self.accuracy is None:
-            advice = [] if self.advice is None else [_sentence(self.advice)]
+            advice = [] if self.advice is None else [_stopped(self.advice[:1].upper() + self.advice[1:])]
             return " ".join([f"No estimate: {_stopped(self.reason or 'nothing could be held out')}", *advice])
         interval = ""
         if self.low is not None and self.high is not None:
@@ -38,5 +49,87 @@ def _stopped(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _sentence(text: str) -> str:
-    return _stopped(text[:1].upper() + text[1:])
+@dataclass(frozen=True)
+class HeldOutRecalls:
+    """How often held-out labels of each class were right, and from how many places they come."""
+
+    recalls: np.ndarray  # (classes,)
+    places: np.ndarray  # (classes,)
+    codes: np.ndarray  # (t,) the classes of these labels
+    odds: np.ndarray | None = None  # (t,) of their own class
+
+    @classmethod
+    def of(cls, right: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOutRecalls:
+        """From labels with class ``codes`` (t,), and in how many ``places`` (classes,) they lie."""
+        classes = len(places)
+        counts, hits = np.bincount(codes, minlength=classes), np.bincount(codes, right, minlength=classes)
+        return cls((hits + DOUBT) / (counts + 2 * DOUBT), places, codes)
+
+    @classmethod
+    def of_probabilities(cls, P: np.ndarray, codes: np.ndarray, places: np.ndarray) -> HeldOutRecalls:
+        """From the probabilities (t, classes) of these labels."""
+        own = odds_of(P)[np.arange(len(codes)), codes]
+        return replace(cls.of(P.argmax(axis=1) == codes, codes, places), odds=own)
+
+    def above(self, P: np.ndarray) -> np.ndarray:
+        """How many labels of each class have larger odds than rows with probabilities P: (m, classes)."""
+        assert self.odds is not None
+        found = np.zeros(P.shape, dtype=np.int32)
+        rows = odds_of(P)
+        for code in range(P.shape[1]):
+            known = np.sort(self.odds[self.codes == code])
+            found[:, code] = len(known) - np.searchsorted(known, rows[:, code], side="right")
+        return found
+
+    def expected(self, shares: np.ndarray, confidence: float, *, basis: str) -> AccuracyEstimate:
+        """For points of which the ``shares`` (classes,) have each class, and the mean ``confidence``.
+
+        The mean of two: Σ_c π_c r_c by held-out labels, and the confidence. The variance is that of the
+        recalls, with one draw a place, and a quarter of the squared difference of the two.
+        """
+        held = float(shares @ self.recalls)
+        accuracy = (held + confidence) / 2
+        spread = self.recalls * (1 - self.recalls) / np.maximum(self.places, 1)
+        error = math.sqrt(float(shares**2 @ spread) / 4 + (held - confidence) ** 2 / 4)
+        half = max(WIDTH * error, FLOOR)
+        return AccuracyEstimate(accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half), basis=basis)
+
+
+def told_apart(found: np.ndarray, codes: np.ndarray, classes: int) -> float:
+    """The smallest singular value of the shares of each class that are ``found`` as each class.
+
+    It is 0 where held-out labels of a class are found as those of others are: the shares of classes, and so
+    the accuracy, could then be anything.
+    """
+    counts = np.zeros((classes, classes))
+    np.add.at(counts, (codes, found), 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return float(np.linalg.svd(shares, compute_uv=False)[-1])
+
+
+def nothing_held_out(*, basis: str) -> AccuracyEstimate:
+    """Where no label could be held out."""
+    return AccuracyEstimate(
+        None, None, None, basis=basis,
+        reason="no label was held out of a member of the ensemble",
+        advice="give each class several labels, and two members or more",
+    )  # fmt: skip
+
+
+def not_told_apart(*, basis: str) -> AccuracyEstimate:
+    """Where held-out labels are found as other classes are."""
+    return AccuracyEstimate(
+        None, None, None, basis=basis,
+        reason="the model does not tell classes apart at held-out labels",
+        advice="give it more labels, or features that differ between the classes",
+    )  # fmt: skip
+
+
+def no_estimate(classes: np.ndarray, single: Sequence[int], *, basis: str) -> AccuracyEstimate:
+    """Where classes have their labels in one place each."""
+    names = ", ".join(str(classes[code]) for code in single)
+    return AccuracyEstimate(
+        None, None, None, basis=basis,
+        reason=f"all labels of {names} lie in one place, so that nothing tells what else looks like it",
+        advice=f"label {names} in two more places, far from the first",
+    )  # fmt: skip

@@ -17,8 +17,7 @@ from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.experts import Networks, Seen
 from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.conformal import PredictionSets, places_among
-from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOutRecalls
+from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.labelled_places import LabelledPlaces

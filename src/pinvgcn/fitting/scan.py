@@ -16,9 +16,9 @@ from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import DataError
 from pinvgcn.experts import Forest
 from pinvgcn.fitting.conformal import PredictionSets
-from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import (
+from pinvgcn.fitting.estimate import (
     APART,
+    AccuracyEstimate,
     HeldOutRecalls,
     no_estimate,
     not_told_apart,

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOutRecalls, no_estimate, told_apart
+from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls, no_estimate, told_apart
 
 CODES = np.array([0] * 10 + [1] * 3)
 RIGHT = np.array([1] * 8 + [0] * 2 + [1] * 3)
