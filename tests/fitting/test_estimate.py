@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls, no_estimate, told_apart
+from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls, told_apart
 
 CODES = np.array([0] * 10 + [1] * 3)
 RIGHT = np.array([1] * 8 + [0] * 2 + [1] * 3)
@@ -77,12 +77,9 @@ def test_sets_of_another_scan_by_brute_force():
 
 
 def test_no_estimate():
-    found = no_estimate(np.array(["road", "tree", "wire"]), [0, 2], basis="held out")
+    found = AccuracyEstimate.none("all is alike", "label more", basis="held out")
     assert (found.accuracy, found.low, found.high, found.basis) == (None, None, None, "held out")
-    assert found.sentence() == (
-        "No estimate: all labels of road, wire lie in one place, so that nothing tells what else looks like "
-        "it. Label road, wire in two more places, far from the first."
-    )
+    assert found.sentence() == "No estimate: all is alike. Label more."
 
 
 def test_classes_that_are_told_apart_and_not():

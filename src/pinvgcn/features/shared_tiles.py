@@ -92,14 +92,8 @@ def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
 
 
 def _save(tiles: Tiles) -> None:
-    said = {
-        "columns": tiles.columns,
-        "beside": tiles.beside,
-        "size": tiles.size,
-        "counts": tiles.counts,
-        "low": tiles.low.tolist(),
-        "high": tiles.high.tolist(),
-    }
+    said = {name: getattr(tiles, name) for name in ("columns", "beside", "size", "counts")}
+    said |= {"low": tiles.low.tolist(), "high": tiles.high.tolist()}
     write_text(tiles.folder / FILE, json.dumps(said), error=ScanFileError)
 
 

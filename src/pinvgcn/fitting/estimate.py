@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -28,6 +27,11 @@ class AccuracyEstimate:
     basis: str = ""  # what it was estimated from
     reason: str | None = None  # why there is none
     advice: str | None = None  # what to label next
+
+    @classmethod
+    def none(cls, reason: str, advice: str, *, basis: str) -> AccuracyEstimate:
+        """No estimate, for this reason."""
+        return cls(None, None, None, basis=basis, reason=reason, advice=advice)
 
     def sentence(self) -> str:
         """One line for people."""
@@ -105,31 +109,3 @@ def told_apart(found: np.ndarray, codes: np.ndarray, classes: int) -> float:
     np.add.at(counts, (codes, found), 1)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return float(np.linalg.svd(shares, compute_uv=False)[-1])
-
-
-def nothing_held_out(*, basis: str) -> AccuracyEstimate:
-    """Where no label could be held out."""
-    return AccuracyEstimate(
-        None, None, None, basis=basis,
-        reason="no label was held out of a member of the ensemble",
-        advice="give each class several labels, and two members or more",
-    )  # fmt: skip
-
-
-def not_told_apart(*, basis: str) -> AccuracyEstimate:
-    """Where held-out labels are found as other classes are."""
-    return AccuracyEstimate(
-        None, None, None, basis=basis,
-        reason="the model does not tell classes apart at held-out labels",
-        advice="give it more labels, or features that differ between the classes",
-    )  # fmt: skip
-
-
-def no_estimate(classes: np.ndarray, single: Sequence[int], *, basis: str) -> AccuracyEstimate:
-    """Where classes have their labels in one place each."""
-    names = ", ".join(str(classes[code]) for code in single)
-    return AccuracyEstimate(
-        None, None, None, basis=basis,
-        reason=f"all labels of {names} lie in one place, so that nothing tells what else looks like it",
-        advice=f"label {names} in two more places, far from the first",
-    )  # fmt: skip

@@ -16,15 +16,7 @@ from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import DataError
 from pinvgcn.experts import Forest
 from pinvgcn.fitting.conformal import PredictionSets
-from pinvgcn.fitting.estimate import (
-    APART,
-    AccuracyEstimate,
-    HeldOutRecalls,
-    no_estimate,
-    not_told_apart,
-    nothing_held_out,
-    told_apart,
-)
+from pinvgcn.fitting.estimate import APART, AccuracyEstimate, HeldOutRecalls, told_apart
 from pinvgcn.fitting.folds import (
     Folds,
     block_folds,
@@ -40,6 +32,14 @@ from pinvgcn.fitting.pool import AWAY, FINE_TREES, PLACE_FREE, TREES, WIDE_TREES
 
 TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
 FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place
+NOTHING_HELD_OUT = (  # the reason why there is no estimate, and what to do
+    "no label was held out of a member of the ensemble",
+    "give each class several labels, and two members or more",
+)
+NOT_TOLD_APART = (
+    "the model does not tell classes apart at held-out labels",
+    "give it more labels, or features that differ between the classes",
+)
 BASIS = "labels held out as far from others as unlabelled points are, and the confidence of the model"
 
 
@@ -128,11 +128,16 @@ class Scan(NamedTuple):
         if not rows:
             return None
         if conformal is None or conformal.found is None:
-            return nothing_held_out(basis=BASIS)
+            return AccuracyEstimate.none(*NOTHING_HELD_OUT, basis=BASIS)
         if self.single:
-            return no_estimate(self.labels.classes, self.single, basis=BASIS)
+            names = ", ".join(str(self.labels.classes[code]) for code in self.single)
+            return AccuracyEstimate.none(
+                f"all labels of {names} lie in one place, so that nothing tells what else looks like it",
+                f"label {names} in two more places, far from the first",
+                basis=BASIS,
+            )
         if told_apart(conformal.found, conformal.codes, P.shape[1]) < APART:
-            return not_told_apart(basis=BASIS)
+            return AccuracyEstimate.none(*NOT_TOLD_APART, basis=BASIS)
         right = conformal.found == conformal.codes
         known = HeldOutRecalls.of(right, conformal.codes, self.folds.places)
         return known.expected(total[:-1] / rows, float(total[-1]) / rows, basis=BASIS)
