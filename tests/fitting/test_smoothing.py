@@ -155,10 +155,16 @@ class TestShares:
         assert model.trained is None
         assert model.at(True, np.ones(3), 10 * SCAN) is model
 
-    @pytest.mark.parametrize("settings", [{"away": False}, {"away": True, "cell": 2.0}])
-    def test_where_another_scan_has_none(self, settings):
+    def test_elsewhere_in_a_thin_scan(self):
+        """Square roots, and no averages."""
+        model, _ = of(away=True, cell=2.0)
+        q = P * np.sqrt(P.mean(axis=0) / LABELS.shares)
+        found = model(SCORES, POINTS, "own", elsewhere=True)
+        np.testing.assert_allclose(found, q / q.sum(axis=1, keepdims=True), atol=1e-12)
+
+    def test_where_another_scan_has_none(self):
         """Those of the training scan do not count there, either."""
-        model, _ = of(**settings)
+        model, _ = of(away=False)
         assert model.away_power == 0
         assert model.at(True, np.ones(3), 10 * SCAN).factors is None
         assert model.at(False, np.ones(3), 10 * SCAN) is model

@@ -12,7 +12,7 @@
     labelled_places          where the place of a point says something about its class
     class_shares, smoothing  from scores to probabilities: shares of classes, averages over neighbours
     conformal                sets of classes with a promised coverage
-    estimate, expectation    AccuracyEstimate: how well the model is expected to do; from what it is found
+    estimate                 AccuracyEstimate: how well the model is expected to do, and from what
     scan                     what a fit to a scan adds to others
     first_look               FirstLook: what trees say of the surroundings of a point
     fitted_model             FittedModel: the result, as a value

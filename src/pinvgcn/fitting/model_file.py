@@ -16,8 +16,7 @@ from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
 from pinvgcn.fitting.conformal import PredictionSets
-from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.expectation import HeldOutRecalls
+from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.inputs import InputScaling

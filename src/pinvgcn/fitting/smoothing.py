@@ -25,7 +25,7 @@ from pinvgcn.fitting.nodes import CloudNodes, Nodes
 GROUPED_ROUNDS = 3  # of averages, where labels do not lie as the points do
 SECOND_LOOK = 5  # times fewer neighbours count where scores know what surrounds a point
 THIN = 1.5  # cells, from which on points are too far apart for that
-SAFE = 0.5  # the power of class shares where labels do not lie as the points do
+SAFE = 0.5  # the power of class shares where labels do not lie as the points do, and in other thin scans
 LABELS = 1_000  # of each class, from which on their shares in another scan are left alone
 SCAN = 2_000  # points, from which on they tell the shares of classes
 CAUTION = 10.0  # labels of each class, up to which those of a table count more than its rows
@@ -93,7 +93,7 @@ class Smoothing:
                 shares = estimated_shares(P, trained, here.rows, here.codes, caution=caution, group=group)
                 factors = shares / trained
             few = np.bincount(labels.codes).min() < LABELS
-            power = 1.0 if away and few and not thin else 0.0
+            power = (SAFE if thin else 1.0) if away and few else 0.0
             smoothing = replace(smoothing, factors=factors, trained=trained, away_power=power)
         elif priors is not None:
             smoothing = replace(smoothing, factors=known_shares(priors, labels.classes) / trained)
