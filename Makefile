@@ -1,5 +1,7 @@
 # make demo    set up .venv and run the main job on embedded data
 # make test    set up .venv with the test extras and run every test, two side by side
+# make test-fast   the tests that take no time, for who edits
+# make release     build wheel and sdist into dist/ and check them; nothing is uploaded
 # make check   lint, format and types; the documentation site, strictly
 # make docs    the documentation site alone, into site/; it runs every example
 # make fuzz    read 2,000 damaged files of every format
@@ -17,13 +19,28 @@ endif
 # Threads that wait give up their core: see src/pinvgcn/__init__.py.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test fuzz check lint docs format clean
+.PHONY: demo test test-fast release fuzz check lint docs format clean
 
 demo: .venv/installed
 	$(BIN)/pinvgcn demo
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# by name: what starts no process and fits no model that takes long
+FAST := tests/architecture tests/datasets tests/kernels tests/features tests/jobs tests/test_checks.py \
+  tests/spectra/test_functions.py tests/spectra/test_dense.py tests/graphs/test_hypergraph.py tests/io/test_atomic.py \
+  tests/io/test_ply.py tests/io/test_pcd.py tests/nn/test_filters.py tests/nn/test_conv.py tests/nn/test_model.py \
+  tests/fitting/test_class_shares.py tests/fitting/test_expectation.py tests/fitting/test_shapley.py tests/docs/test_citations.py
+test-fast: .venv/installed-test
+	$(BIN)/python -m pytest -n 2 -q -m "not slow" $(FAST)
+
+release: .venv/installed-test
+	$(PIP) --editable '.[release]'
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	.ci/installed dist/*.whl
 
 fuzz: .venv/installed-test
 	PINVGCN_FUZZ_CASES=2000 $(BIN)/python -m pytest tests/io/test_fuzz.py tests/io/test_table_fuzz.py

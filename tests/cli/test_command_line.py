@@ -14,8 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from pinvgcn.cli import main
+from pinvgcn.cli.app import app
 from pinvgcn.cli.compare import compare
 from pinvgcn.cli.datasets import SIZES
 from pinvgcn.cli.demo import demo
@@ -75,11 +77,29 @@ def test_help_lists_the_commands(arguments: list[str], quiet: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     "command",
-    ["demo", "segment", "classify", "predict", "label", "compare", "reproduce", "datasets", "doctor"],
+    [
+        "demo",
+        "segment",
+        "classify",
+        "predict",
+        "explain",
+        "label",
+        "compare",
+        "reproduce",
+        "datasets",
+        "doctor",
+    ],
 )
 def test_each_command_has_help(command: str, quiet: pytest.CaptureFixture[str]) -> None:
+    """It fits a screen, and every option that the command has is in it."""
     assert main([command, "--help"]) == 0
-    assert f"pinvgcn {command}" in quiet.readouterr().out
+    lines = quiet.readouterr().out.splitlines()
+    assert lines[0].startswith(f"Usage: pinvgcn {command}")
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    for parameter in get_command(app).commands[command].params:
+        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+        assert any(name in line.split() or f"{name}," in line.split() for line in lines[4:]), name
 
 
 def test_version_through_the_module() -> None:
@@ -97,7 +117,7 @@ def test_version_through_the_module() -> None:
         (["demo", "--seed", "x"], "--seed"),
         (["demo", "--seed", "-1"], "--seed"),
         (["demo", "--splits", "0"], "--splits"),
-        (["demo", "--points", "10"], "--points"),
+        (["segment", "--fit-points", "10"], "--fit-points"),
         (["demo", "--out"], "--out"),
         (["demo", "superfluous"], "superfluous"),
     ],
@@ -281,7 +301,6 @@ def test_defaults_are_those_of_the_jobs() -> None:
     assert int(str(default(reproduce, "runs"))) == ReproduceRequest().runs
     assert default(compare, "budget") == isolated.BUDGET
     assert default(demo, "splits") == demo_job.SPLITS
-    assert default(demo, "points") == demo_job.POINTS
 
 
 def test_an_interrupt_inside_code_made_from_text_is_130_too(tmp_path: Path) -> None:

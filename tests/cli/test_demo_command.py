@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "pinvgcn", "demo", "--points", "5000", "--splits", "1"]
+COMMAND = [sys.executable, "-m", "pinvgcn", "demo", "--quick"]
 ENVIRONMENT = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
 
 
@@ -29,23 +29,29 @@ def test_the_demo_prints_its_tables_and_writes_its_report(tmp_path: Path) -> Non
     )
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "pinvgcn-demo"
-    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "results.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "results.json", "tiles.png"]
     assert "pinvgcn-demo/report.html" in result.stdout
-    assert "Mushroom, split 1 of 1: PinvGCN" in result.stderr
+    assert "Survey, labelled tile, split 1 of 1: PinvGCN" in result.stderr
+    assert "Warning" not in result.stderr
     assert "Traceback" not in result.stderr
 
     numbers = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    mushroom, street = numbers["comparisons"]
+    survey, away, mushroom = numbers["comparisons"]
+    assert (survey["rows"], survey["labels_per_class"], survey["seeds"]) == (15_000, 20, [3])
+    assert (away["rows"], away["labels_per_class"], away["seeds"]) == (15_000, 0, [3])
     assert (mushroom["rows"], mushroom["labels_per_class"], mushroom["seeds"]) == (8124, 10, [3])
-    assert (street["rows"], street["labels_per_class"], street["seeds"]) == (5000, 20, [3])
-    above, below = result.stdout.split("Street scan: 5,000 points", 1)
-    for comparison, printed in ((mushroom, above), (street, below)):
+    first, rest = result.stdout.split("Survey, next tile: 15,000 points, 5 classes, no label", 1)
+    second, third = rest.split("Mushroom: 8,124 rows", 1)
+    for comparison, printed in zip(numbers["comparisons"], (first, second, third), strict=True):
         for method in comparison["methods"].values():
             line = next(line for line in printed.splitlines() if line.strip().startswith(method["title"]))
             assert f"{100 * method['accuracy']:.1f} %" in line
         # one choice of labels says little about accuracy: here it must only have learned something
         methods = comparison["methods"]
         assert methods["pinvgcn"]["accuracy"] > methods["majority"]["accuracy"] + 0.1
+    home, elsewhere = numbers["expected_accuracy"]
+    assert 0.5 < home["accuracy"] <= 1
+    assert elsewhere["accuracy"] != home["accuracy"]
 
 
 def test_interrupting_the_demo_is_one_line_and_130(tmp_path: Path) -> None:

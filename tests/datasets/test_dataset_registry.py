@@ -12,8 +12,10 @@ from pinvgcn.errors import ParameterError
 
 
 def test_the_names_of_the_design_are_there():
-    names = "mushroom covertype45 covertype67 covertype oakland1 oakland2 lidar cora citeseer pubmed street"
-    assert set(dataset_names()) == set(names.split())
+    names = (
+        "mushroom covertype45 covertype67 covertype oakland1 oakland2 ign1 ign2 lidar cora citeseer pubmed"
+    )
+    assert set(dataset_names()) == {*names.split(), "street"}
 
 
 @pytest.mark.parametrize("name", dataset_names())
@@ -23,7 +25,7 @@ def test_every_data_set_describes_itself_without_being_loaded(bare, name):
     for text in (info.description, info.source, info.licence):
         assert text
         assert "\n" not in text
-    assert info.available == (name in ("mushroom", "street"))
+    assert info.available == (name in ("mushroom", "ign1", "ign2", "street"))
 
 
 @pytest.mark.parametrize("name", ["nosuch", "", None, 3, "Cora"])

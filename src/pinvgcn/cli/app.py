@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from pinvgcn.cli.classify import EXAMPLES as CLASSIFY
 from pinvgcn.cli.classify import classify
@@ -34,6 +37,41 @@ FIRST = """pinvgcn classifies every point of a scan, or every row of a table, fr
   apply a saved model          pinvgcn predict town.model other.laz -o done.laz
 
 All commands: pinvgcn --help. One of them: pinvgcn segment --help. Is this machine ready: pinvgcn doctor."""
+
+
+# the default in typer's words; the range of a number is in the message about a wrong one
+DEFAULT = re.compile(r" *\[(?:default: \(?([^;\]]*?)\)?)?;? ?(?:[\d.<=]*x[<>=\d.]*|required)?\]")
+
+
+class CompactCommand(TyperCommand):
+    """Its help is plain columns, with options that are rarely needed under headings of their own."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Usage with all that is required, what it does, options, examples."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        usage = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            name = record[0].partition(" <")[0] if "<" in record[0] else record[0]
+            if parameter.required or not name.startswith("-"):
+                needed = name.split(", ")[-1]
+                usage.append(needed if parameter.required else f"[{needed}]")
+            panel = getattr(parameter, "rich_help_panel", None) or "Options"
+            text = DEFAULT.sub(lambda found: f" [{found[1]}]" if found[1] else "", record[1])
+            sections.setdefault(panel, []).append((name, text))
+        formatter.write(f"Usage: {' '.join([ctx.command_path, *usage, '[OPTIONS]'])}\n")
+        formatter.write(f"{inspect.cleandoc(self.help or '')}\n")
+        width = min(24, max(len(name) for rows in sections.values() for name, _ in rows))
+        for title, rows in sections.items():
+            formatter.write(f"{title}:\n")
+            formatter.indent()
+            formatter.write_dl([(f"{name:<{width}}", text) for name, text in rows], col_max=24)
+            formatter.dedent()
+        if self.epilog:
+            formatter.write(f"Examples:\n  {self.epilog.strip().replace(chr(10), chr(10) + '  ')}\n")
+
 
 app = typer.Typer(
     name="pinvgcn",
@@ -67,16 +105,19 @@ def _root(
         typer.echo(FIRST)
 
 
-app.command()(demo)
-app.command(epilog=SEGMENT)(segment)
-app.command(epilog=CLASSIFY)(classify)
-app.command(epilog=PREDICT)(predict)
-app.command(epilog=EXPLAIN)(explain)
-app.command()(label)
-app.command()(compare)
-app.command()(reproduce)
-app.command()(datasets)
-app.command()(doctor)
+for command, examples in (
+    (demo, None),
+    (segment, SEGMENT),
+    (classify, CLASSIFY),
+    (predict, PREDICT),
+    (explain, EXPLAIN),
+    (label, None),
+    (compare, None),
+    (reproduce, None),
+    (datasets, None),
+    (doctor, None),
+):
+    app.command(cls=CompactCommand, epilog=examples)(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,82 +14,55 @@ if TYPE_CHECKING:
     from pinvgcn.io import TableSource
 
 KEPT = "parts that are written stay; the same command goes on with the others"
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
 pinvgcn classify customers.csv --target churn -o classified.csv
-
-pinvgcn classify trees.parquet --target species -o out.parquet --exclude plot,remarks --report out.html
-
-torchrun --nproc-per-node 4 -m pinvgcn classify 'parts/*.parquet' --target churn -o classified
-
-pinvgcn classify customers.csv --target churn -o classified.csv --questions ask.csv
-
-pinvgcn classify cases.csv.gz --target kind -o out.csv --class-weight balanced --save-model kind.pinvgcn
+pinvgcn classify trees.parquet --target species -o out.parquet --sets 0.9
+torchrun --nproc-per-node 4 -m pinvgcn classify '*.csv' --target churn -o out
 """
 
 
 def classify(
     table: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="TABLE...",
-            show_default=False,
-            help="A CSV, TSV (gzipped or not) or Parquet file; several, a folder or a quoted pattern are the "
-            "parts of one table.",
-        ),
+        typer.Argument(metavar="TABLE...", help="CSV, TSV or Parquet; several are parts of one table."),
     ],
     target: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN", help="The column to predict; its empty cells are the unlabelled rows."
-        ),
+        str, options.option(metavar="COLUMN", help="The column to predict, empty where unlabelled.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="OUT",
-            help="Where the table goes, with the new columns; parts go into a folder.",
-        ),
+        options.option("-o", "--out", metavar="OUT", help="The table with the answer; of parts a folder."),
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Predict from these columns only, with commas between them."),
+        options.option(metavar="NAMES", help="Predict from these columns only, with commas."),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Do not predict from these columns.")
+        list[str] | None, options.option(metavar="NAMES", help="Do not predict from these columns.")
     ] = None,
-    class_weight: options.Weight = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Add a column with the probability of each class.")
+        bool, options.option("--probabilities", help="Add a column with the probability of each class.")
     ] = False,
     sets: options.Sets = None,
     save_model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep the model, for `pinvgcn predict` on other files."),
+        Path | None, options.option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with figures (HTML).")
-    ] = None,
+    report: Annotated[Path | None, options.option(metavar="HTML", help="Write a page with figures.")] = None,
     questions: Annotated[
-        Path | None,
-        typer.Option(metavar="CSV", help="List the 50 rows whose label would help most.", show_default=False),
+        Path | None, options.option(metavar="CSV", help="List 50 rows whose label would help most.")
     ] = None,
+    class_weight: options.Weight = None,
     seed: options.Seed = 0,
+    force: options.Force = False,
+    dry_run: options.DryRun = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-    dry_run: options.DryRun = False,
-    force: options.Force = False,
 ) -> None:
     """Classify the rows of a table from the classes of some of them.
 
-    Adds the columns predicted_TARGET and probability; the rest stays as it
-    is. Rows that have a class get the model's answer too. How well it works
-    is estimated on labels that are held out, beside simpler methods.
-
-    Dates become year, month and weekday, numbers are put into bins; columns
-    that cannot help (free text, identifiers) are left out and listed.
+    Adds the columns predicted_TARGET and probability; the rest stays as it is. How
+    well it works is estimated by labels that are held out, beside simple methods.
+    Columns that cannot help (free text, identifiers) are left out and listed.
     """
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.launch import job

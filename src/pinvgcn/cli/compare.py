@@ -13,65 +13,58 @@ from pinvgcn.cli import options
 
 def compare(
     data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A scan (LAS, LAZ, E57, PLY, PCD, text), a table (CSV, TSV, Parquet), or a data set: "
-            "mushroom, covertype45, covertype67, covertype, oakland1, oakland2, lidar or street.",
-        ),
+        str, typer.Argument(metavar="DATA", help="A scan, a table, or a name of `pinvgcn datasets`.")
     ],
     labels: Annotated[
-        str | None, typer.Option(help="Of a scan: the field that holds the classes.", metavar="FIELD")
+        str | None, options.option(help="Of a scan: the field that holds the classes.", metavar="FIELD")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="Of a table: the column that holds the classes.", metavar="COLUMN")
+        str | None, options.option(help="Of a table: the column that holds the classes.", metavar="COLUMN")
     ] = None,
     unlabelled: Annotated[
-        str | None,
-        typer.Option(help="Values that mean no class, with commas between them: 0,1.", metavar="V,V"),
+        str | None, options.option(help="Values that mean no class: 0,1.", metavar="VALUES")
     ] = None,
     per_class: Annotated[
         int | None,
-        typer.Option(min=1, help="Labels of each class that the methods see: 10 of a table, 100 of a scan."),
+        options.option(min=1, metavar="NUMBER", help="Labels of each class: 10 of a table, 100 of a scan."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many random choices of labels there are.")] = 3,
-    seed_start: Annotated[int, typer.Option(min=0, help="The seed of the first choice.")] = 0,
+    seeds: Annotated[int, options.option(min=1, metavar="NUMBER", help="Random choices of labels.")] = 3,
     methods: Annotated[
-        str | None,
-        typer.Option(help="Only these methods, with commas between them: pinvgcn,extra_trees."),
+        str | None, options.option(metavar="NAMES", help="Only these methods: pinvgcn,extra_trees.")
     ] = None,
-    budget: Annotated[
-        float, typer.Option(min=1.0, help="Seconds that a method may take before it is ended and left out.")
-    ] = 1800.0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for report.html, comparison.png and results.json.",
+        options.option(
+            "-o",
+            "--out",
+            metavar="FOLDER",
+            help="For report.html, comparison.png and results.json.",
             show_default="pinvgcn-compare/DATA",
         ),
     ] = None,
-    json_only: Annotated[
-        bool, typer.Option("--json", help="Print results.json instead of the table.")
-    ] = False,
-    quiet: options.Quiet = False,
-    dry_run: options.DryRun = False,
+    seed_start: Annotated[
+        int,
+        options.option(min=0, metavar="NUMBER", help="The seed of the first choice.", panel=options.TUNING),
+    ] = 0,
+    budget: Annotated[
+        float,
+        options.option(
+            min=1.0, metavar="SECONDS", help="A method that takes longer is out.", panel=options.TUNING
+        ),
+    ] = 1800.0,
     force: options.Force = False,
+    dry_run: options.DryRun = False,
+    json_only: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Compare PinvGCN with other methods: same labels, same features.
 
-    The others are 1-nearest neighbour, logistic regression, random forest,
-    extremely randomised trees, RBF support vectors, gradient boosting, label
-    spreading and self-training; on tables CatBoost, too, if it is installed.
-    Points of a scan come with the local shapes
-    that PinvGCN sees by default, and the probabilities of every method are
-    averaged in the same way. Prints accuracy, macro F1, seconds and
-    memory, and how PinvGCN compares with the best other method.
-
-    Of a file, rows without a class are there to learn from; of each class
-    --per-class labels are shown to the methods and the others are scored.
+    Of each class --per-class labels are shown to the methods, and the other rows
+    are scored: accuracy, macro F1, seconds and memory. On scans all methods see the
+    same local shapes, and their probabilities are averaged in the same way.
     """
-    from pinvgcn.cli.comparison_tables import measured_table
-    from pinvgcn.cli.console import err, loading
+    from pinvgcn.cli.comparison_tables import comparison_table
+    from pinvgcn.cli.console import loading, note, say
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
     from pinvgcn.jobs.files import check_absent, prepare_folder
@@ -103,8 +96,8 @@ def compare(
         elif not quiet:
             for name, value in plan.items():
                 value_text = ", ".join(value) if isinstance(value, list) else f"{value}"
-                stdout().print(f"{name.replace('_', ' '):<17}  {value_text}", markup=False, soft_wrap=True)
-            stdout().print("Nothing was written.")
+                say(f"{name.replace('_', ' '):<17}  {value_text}")
+            say("Nothing was written.")
         return
     prepare_folder(folder)
     with shown(quiet=quiet, steps=job.count(request, task)) as announce:
@@ -115,15 +108,11 @@ def compare(
         print(json.dumps(numbers, indent=1, allow_nan=False))
     elif not quiet:
         console.print()
-        console.print(measured_table(compared.comparison))
-        for line in job.margin_lines(compared.comparison):
-            console.print(line, markup=False, soft_wrap=True)
-        console.print(f"Report: {folder / 'report.html'}", markup=False, soft_wrap=True)
+        console.print(comparison_table(compared.comparison, measured=True))
+        say(*job.margin_lines(compared.comparison), f"Report: {folder / 'report.html'}")
     if quiet:
         return
     comparison = compared.comparison
     titles = {method.name: method.title for method in comparison.methods}
-    for name, reason in comparison.failures.items():
-        err().print(f"note: without {titles[name]}: {reason}", markup=False, soft_wrap=True)
-    for note in comparison.notes():
-        err().print(f"note: {note}", markup=False, soft_wrap=True)
+    note(*(f"without {titles[name]}: {reason}" for name, reason in comparison.failures.items()))
+    note(*comparison.notes())

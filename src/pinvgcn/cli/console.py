@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 
 def out() -> Console:
@@ -23,3 +25,23 @@ def loading() -> Iterator[None]:
     """Says, on a terminal, that the numerical libraries are being loaded."""
     with err().status("Loading the libraries"):
         yield
+
+
+def say(*lines: str) -> None:
+    """Lines of the result, as they are."""
+    for line in lines:
+        out().print(line, markup=False, soft_wrap=True)
+
+
+def note(*lines: str) -> None:
+    """What deserves attention."""
+    for line in lines:
+        err().print(f"note: {line}", markup=False, soft_wrap=True)
+
+
+def table(title: str | None = None) -> Table:
+    """An empty one, in the looks of all."""
+    return Table(
+        title=title, title_justify="left", title_style="bold", caption_justify="left", box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )  # fmt: skip

@@ -19,6 +19,8 @@ SIZES = {
     "covertype": (581_012, 7),
     "oakland1": (36_932, 5),
     "oakland2": (91_515, 5),
+    "ign1": (84_524, 5),
+    "ign2": (72_770, 5),
     "lidar": (37_805, 7),
     "cora": (2_708, 7),
     "citeseer": (3_327, 6),
@@ -30,19 +32,18 @@ SIZES = {
 def datasets() -> None:
     """List the data sets: their size, and where they are or what is missing.
 
-    Files are looked for in the package, in the folder that PINVGCN_DATA names, and in the cache;
-    what has a public address is downloaded when it is first loaded.
+    Files are looked for in the package, in the folder that PINVGCN_DATA names, and
+    in the cache; what has a public address is downloaded when it is first loaded.
     """
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     from pinvgcn.cli.console import out
+    from pinvgcn.cli.console import table as new_table
     from pinvgcn.datasets import dataset_info, dataset_names
 
     console = out()
     roomy = console.width >= ROOMY
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = new_table()
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("rows", justify="right", no_wrap=True)
     table.add_column("classes", justify="right", no_wrap=True)

@@ -5,29 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from pinvgcn.cli import options
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for report.html and results.json.")] = Path(
-        "pinvgcn-demo"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of labels and of every method.")] = 0,
+    out: Annotated[
+        Path, options.option("-o", "--out", help="Folder for report.html, tiles.png and results.json.")
+    ] = Path("pinvgcn-demo"),
+    quick: Annotated[
+        bool, options.option("--quick", help="One choice of labels, and 15,000 points of each tile.")
+    ] = False,
     splits: Annotated[
-        int, typer.Option(min=1, help="How many random choices of labels to average over.")
+        int, options.option(min=1, metavar="NUMBER", help="Random choices of labels to average over.")
     ] = 3,
-    points: Annotated[int, typer.Option(min=5000, help="How many points the street scan has.")] = 30_000,
+    seed: Annotated[
+        int, options.option(min=0, metavar="NUMBER", help="Seed of the choice of labels and of every method.")
+    ] = 0,
     open_report: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the report in the browser at the end.")
+        bool, options.option("--open/--no-open", help="Open the report in the browser at the end.")
     ] = False,
 ) -> None:
-    """Classify a table and a street scan from a few labels, beside simpler methods.
+    """Classify two tiles of a real scan and a table from a few labels.
 
-    The table is UCI Mushroom with 10 labels per class; the scan is generated, with 20 labels per
-    class. Prints how each method did and writes a report with pictures that opens in any browser.
+    One tile of an aerial survey has 20 labels a class, the tile beside it none;
+    the table is UCI Mushroom with 10 labels a class. Simple methods get the same.
+    All data are in the package. The report has pictures and opens in any browser.
     """
     from pinvgcn.cli.comparison_tables import comparison_table
-    from pinvgcn.cli.console import err, loading
+    from pinvgcn.cli.console import loading, note, say
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
     from pinvgcn.jobs.files import prepare_folder
@@ -36,18 +41,18 @@ def demo(
     with loading():
         from pinvgcn.experiments import demo as job
         from pinvgcn.experiments.demo_report import write_report
-    with shown(steps=job.steps(splits) + 1) as announce:
-        result = job.run_demo(points=points, splits=splits, random_state=seed, progress=announce)
+    with shown(steps=job.steps(1 if quick else splits) + 1) as announce:
+        result = job.run_demo(splits=splits, random_state=seed, quick=quick, progress=announce)
         page = write_report(result, folder, progress=announce)
     console = stdout()
     console.print()
     for comparison in result.comparisons:
         console.print(comparison_table(comparison))
-    for comparison in result.comparisons:
-        for note in comparison.notes():
-            err().print(f"note: {comparison.task.title}: {note}", markup=False, soft_wrap=True)
-    runs = f"Averages ± standard deviation over {splits} choices of labels. " if splits > 1 else ""
-    console.print(f"{runs}Report: {page}", markup=False, soft_wrap=True)
+        note(*(f"{comparison.task.title}: {line}" for line in comparison.notes()))
+    runs = (
+        f"Averages ± standard deviation over {result.splits} choices of labels. " if result.splits > 1 else ""
+    )
+    say(f"{runs}Report: {page}")
     if open_report:
         import webbrowser
 

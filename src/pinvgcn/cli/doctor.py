@@ -25,7 +25,7 @@ class Broken(Exception):
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Say what works on this machine: versions, threads, memory, LAZ, the page, several processes.
+    """Say what works on this machine: versions, threads, memory, LAZ, the page.
 
     The exit code is 2 where something is broken; its line says what to do.
     """

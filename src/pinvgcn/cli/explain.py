@@ -20,36 +20,26 @@ if TYPE_CHECKING:
 SHOWN = 10  # values of a row
 BAR = 24  # characters of the longest bar
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  pinvgcn explain customers.model customers.csv --row 12
-
-  pinvgcn explain customers.model next-month.parquet --row 1 --json
+pinvgcn explain customers.model customers.csv --row 12
+pinvgcn explain customers.model next-month.parquet --row 1 --json
 """
 
 
 def explain(
     model: Annotated[
-        Path,
-        typer.Argument(help="A model that `pinvgcn classify --save-model` has written.", show_default=False),
+        Path, typer.Argument(metavar="MODEL", help="A model that `classify --save-model` has written.")
     ],
     table: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TABLE", help="The table that has the row: CSV, TSV or Parquet.", show_default=False
-        ),
+        Path, typer.Argument(metavar="TABLE", help="The table with the row: CSV, TSV or Parquet.")
     ],
     row: Annotated[
         int,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="The row. The first below the names of the columns is 1.",
-            show_default=False,
+        options.option(
+            min=1, metavar="NUMBER", help="The row. The first below the names of the columns is 1."
         ),
     ],
     seed: Annotated[
-        int, typer.Option(min=0, metavar="NUMBER", help="Seed of the orders that are drawn.")
+        int, options.option(min=0, metavar="NUMBER", help="Seed of the orders that are drawn.")
     ] = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -83,25 +73,18 @@ def explain(
 
 def _say(found: ExplainedRow, path: Path) -> None:
     """In the terminal."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    from pinvgcn.cli.console import err
-    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.console import note, out, say
+    from pinvgcn.cli.console import table as new_table
 
     why = found.explanation
     given = "" if found.given is None else f" (the table says {found.given})"
-    stdout().print(
+    say(
         f"{path}, row {found.row:,}: {found.target} = {why.answer} with probability "
-        f"{why.probability:.3f}{given}",
-        markup=False,
-        soft_wrap=True,
+        f"{why.probability:.3f}{given}"
     )
-    table = Table(
-        title="What moved the answer", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
-        pad_edge=False, caption_justify="left",
-    )  # fmt: skip
+    table = new_table("What moved the answer")
     table.add_column("value", overflow="fold", max_width=48)
     table.add_column("log-odds", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -122,13 +105,11 @@ def _say(found: ExplainedRow, path: Path) -> None:
         f"{counted(why.compared, 'row')} of training, to {decimal(why.log_odds, 2)}, the log-odds of this "
         "answer. " + ("Exact." if why.exact else "± is the standard error over drawn orders.")
     )
-    stdout().print(table)
+    out().print(table)
     for name in found.ignored:
-        err().print(
-            f"note: what stands in {name!r} was ignored: training never saw it, or it cannot be read; of a "
-            "number that training never saw, the nearest one that it did counts",
-            markup=False,
-            soft_wrap=True,
+        note(
+            f"what stands in {name!r} was ignored: training never saw it, or it cannot be read; of a "
+            "number that training never saw, the nearest one that it did counts"
         )
 
 

@@ -12,15 +12,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-from pinvgcn.cli.termination import terminable
 from pinvgcn.errors import PinvGCNError, TrainingWarning
 
 BAD_INPUT = 2
@@ -34,6 +37,32 @@ _UsageError: Any = typer.BadParameter.__base__
 
 class Interrupted(Exception):
     """Interrupted with Ctrl-C; the message says what is kept."""
+
+
+class Termination:
+    """SIGTERM, which a job manager or a shutdown sends, ends a command as Ctrl-C does."""
+
+    asked = False
+
+    def __call__(self, number: int, frame: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the way out is not to be interrupted
+        self.asked = True
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def terminable() -> Iterator[Termination]:
+    """Within it SIGTERM raises what Ctrl-C raises. Left alone where it is ignored or somebody's own."""
+    termination = Termination()
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield termination
+        return
+    signal.signal(signal.SIGTERM, termination)
+    try:
+        yield termination
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def run(app: typer.Typer, arguments: list[str]) -> int:

@@ -7,40 +7,46 @@ from typing import Annotated
 
 import typer
 
+from pinvgcn.cli import options
+
 
 def label(
-    scan: Annotated[Path, typer.Argument(help="The scan: LAS, LAZ, E57, PLY, PCD or text.")],
+    scan: Annotated[Path, typer.Argument(metavar="SCAN", help="The scan: LAS, LAZ, E57, PLY, PCD or text.")],
     classes: Annotated[
-        str | None, typer.Option(help="Names of classes to begin with, with commas between them.")
-    ] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="A field of the file with true classes, to compare the answer with.")
+        str | None, options.option(metavar="NAMES", help="Classes to begin with: ground,tree,house.")
     ] = None,
     known: Annotated[
-        str | None,
-        typer.Option(help="A field of the file with classes, to show and to take over as labels."),
+        str | None, options.option(metavar="FIELD", help="Classes of the file, to take over as labels.")
+    ] = None,
+    reference: Annotated[
+        str | None, options.option(metavar="FIELD", help="True classes, to compare the answer with.")
     ] = None,
     model: Annotated[
-        Path | None,
-        typer.Option(help="A model of pinvgcn segment that colours the scan before the first click."),
+        Path | None, options.option(metavar="FILE", help="A model whose answer is there at first.")
     ] = None,
     session: Annotated[
-        Path | None, typer.Option(help="The file that keeps every action; beside the scan by default.")
+        Path | None, options.option(metavar="FILE", help="Keeps every action; beside the scan by default.")
     ] = None,
+    budget: Annotated[
+        int, options.option(min=1_000, metavar="NUMBER", help="Points that are drawn.", panel=options.RUNNING)
+    ] = 500_000,
     host: Annotated[
-        str, typer.Option(help="Where the page can be reached; elsewhere than here it asks for a token.")
+        str, options.option(help="Where the page is; elsewhere it asks for a token.", panel=options.RUNNING)
     ] = "127.0.0.1",
-    budget: Annotated[int, typer.Option(min=1_000, help="Points that are drawn at most.")] = 500_000,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The page's port; 0 for a free one.")] = 8080,
-    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    port: Annotated[
+        int, options.option(min=0, max=65535, metavar="NUMBER", help="0: a free one.", panel=options.RUNNING)
+    ] = 8080,
+    browser: Annotated[
+        bool, options.option(help="Open the page in the browser.", panel=options.RUNNING)
+    ] = True,
 ) -> None:
     """Label a few points of a scan in the browser, and watch the labels spread.
 
-    Every click is kept at once in a file beside the scan: the same command continues where the last one
-    stopped. Export on the page writes the whole scan with classes and confidence, the labels as CSV, and the
-    model for pinvgcn predict. Ctrl-C ends it.
+    Every click is kept in a file beside the scan: the same command continues there.
+    Export writes the whole scan with classes and confidence, the labels as CSV, and
+    the model for `pinvgcn predict`. Ctrl-C ends it.
     """
-    from pinvgcn.cli.console import err, loading, out
+    from pinvgcn.cli.console import err, loading, say
 
     with loading():
         from pinvgcn.app.serve import Request, serve
@@ -60,11 +66,9 @@ def label(
     with err().status(f"Reading {scan}"):
         served = serve(request)
     with served as running:
-        console = out()
         for line in running.said:
             err().print(line, markup=False, soft_wrap=True)
-        console.print(f"The page: {running.address}", markup=False, soft_wrap=True)
-        console.print("Ctrl-C ends it; every label is kept.", markup=False, soft_wrap=True)
+        say(f"The page: {running.address}", "Ctrl-C ends it; every label is kept.")
         if browser and "?token=" not in running.address:  # whose token works once
             import webbrowser
 

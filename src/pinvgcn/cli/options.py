@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,72 +18,48 @@ class ClassWeight(StrEnum):
     balanced = "balanced"
 
 
+# headings of help, under which options stand that are rarely needed
+POINTS, TUNING, RUNNING = "Which points", "Fine tuning", "Running"
+
+
+def option(
+    *names: str, help: str, panel: str | None = None, show_default: bool | str = False, **more: Any
+) -> Any:
+    """An option of a command; its default is shown only where that is asked for."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=show_default, **more)
+
+
 Weight = Annotated[
     ClassWeight | None,
-    typer.Option(help="Let every class count the same, however many labels it has.", show_default=False),
+    option(metavar="balanced", help="Every class counts the same in training.", panel=TUNING),
 ]
-Sets = Annotated[
-    float | None,
-    typer.Option(
-        metavar="COVERAGE",
-        help="Write the classes that each point or row may belong to, too: of those of each class, this "
-        "share has it in its set. 0.9 needs 9 labels of each class.",
-        show_default=False,
-    ),
-]
-Field = Annotated[
-    str | None,
-    typer.Option(
-        help="Where the class of a point goes. By default 'classification' in LAS, 'predicted' elsewhere.",
-        show_default=False,
-    ),
-]
+Sets = Annotated[float | None, option(metavar="SHARE", help="Sets that hold the true class so often: 0.9.")]
+Field = Annotated[str | None, option(metavar="NAME", help="The field that gets the class.", panel=POINTS)]
 Only = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLASSES",
-        help="Change only points that have one of these classes in the file, such as 0,1; all others keep "
-        "theirs. Not together with --keep.",
-        show_default=False,
-    ),
+    str | None, option(metavar="CLASSES", help="Change only points of these classes: 0,1.", panel=POINTS)
 ]
 Keep = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLASSES",
-        help="Points that have one of these classes in the file, such as 2,6, keep it. Not together with "
-        "--only.",
-        show_default=False,
-    ),
+    str | None, option(metavar="CLASSES", help="Points of these classes keep theirs: 2,6.", panel=POINTS)
 ]
 Box = Annotated[
     str | None,
-    typer.Option(
-        "--bounds",
-        metavar="MINX,MINY,MAXX,MAXY",
-        help="Read, classify and write only what lies inside, in the unit of the scan; with minimal and "
-        "maximal z as MINX,MINY,MINZ,MAXX,MAXY,MAXZ. Of a COPC file only the parts that are needed are read.",
-        show_default=False,
-    ),
+    option("--bounds", metavar="BOX", help="Only what lies in MINX,MINY,MAXX,MAXY (or six).", panel=POINTS),
 ]
 Metres = Annotated[
-    float | None,
-    typer.Option(
-        help="Metres per unit of a scan, such as 0.3048. By default what the file says, else 1.",
-        show_default=False,
+    float | None, option(metavar="NUMBER", help="Metres per unit, if the file does not say it.", panel=TUNING)
+]
+Places = Annotated[Path | None, option(metavar="CSV", help="List 50 places where a label would help most.")]
+TilePoints = Annotated[
+    int | None,
+    option(
+        min=1_000, metavar="NUMBER", help="Points of a tile, 500,000; fewer need less memory.", panel=TUNING
     ),
 ]
-Places = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="CSV", help="List the 50 places of a scan where a label would help most.", show_default=False
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of everything random.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and its cost, and stop.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Seed = Annotated[int, option(min=0, metavar="NUMBER", help="Seed of everything random.", panel=TUNING)]
+Force = Annotated[bool, option("--force", help="Replace files that are there.", panel=RUNNING)]
+DryRun = Annotated[bool, option("--dry-run", help="Say what would be done, and its cost.", panel=RUNNING)]
+Json = Annotated[bool, option("--json", help="Print the result as JSON.", panel=RUNNING)]
+Quiet = Annotated[bool, option("--quiet", "-q", help="Print nothing but errors.", panel=RUNNING)]
 
 
 def words(text: str | None) -> tuple[str, ...] | None:

@@ -10,49 +10,32 @@ import typer
 from pinvgcn.cli import options
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  pinvgcn predict street.model next-street.laz -o classified.laz
-
-  pinvgcn predict street.model half-classified.laz --only 0,1 -o classified.laz
-
-  pinvgcn predict customers.model new-customers.csv -o classified.csv --sets 0.9
+pinvgcn predict street.model next-street.laz -o classified.laz
+pinvgcn predict street.model half-classified.laz --only 0,1 -o classified.laz
+pinvgcn predict customers.model new-customers.csv -o classified.csv --sets 0.9
 """
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that --save-model has written.", show_default=False)],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that --save-model has written.")],
     file: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="INPUT",
-            help="What to classify. Several scans, a quoted pattern or a virtual point cloud (.vpc) are one "
-            "cloud; several tables are parts of one.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="INPUT", help="Scans, which are one cloud, or tables, parts of one."),
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--out", help="The classified copy; of several files a folder for them.", show_default=False
-        ),
+        Path, options.option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")
     ],
-    field: options.Field = None,
+    sets: options.Sets = None,
+    probabilities: Annotated[
+        bool, options.option("--probabilities", help="Tables: a column with the probability of each class.")
+    ] = False,
+    questions: options.Places = None,
     only: options.Only = None,
     keep: options.Keep = None,
+    field: options.Field = None,
     bounds: options.Box = None,
     metres: options.Metres = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Tables: a column with the probability of each class.")
-    ] = False,
-    sets: options.Sets = None,
-    questions: options.Places = None,
-    tile_points: Annotated[
-        int | None,
-        typer.Option(
-            min=1_000, help="Scans: points of a tile; fewer need less memory.", show_default="500000"
-        ),
-    ] = None,
+    tile_points: options.TilePoints = None,
     force: options.Force = False,
     dry_run: options.DryRun = False,
     as_json: options.Json = False,
@@ -60,10 +43,9 @@ def predict(
 ) -> None:
     """Classify a file with a model that was saved.
 
-    A scan for a model of `pinvgcn segment`, a table for one of `pinvgcn classify`. Files may be larger
-    than memory: scans are worked through in tiles, which see their surroundings, so that the result is
-    that of the whole; tables in chunks. A scan's copy has `confidence` and `outside` as that of
-    `pinvgcn segment`. A scan that overlaps that of the model must be in its coordinate system.
+    A scan for a model of `pinvgcn segment`, a table for one of `pinvgcn classify`,
+    also larger than memory. A scan's copy has `confidence` and `outside` as that
+    of `segment`; one that overlaps the model's must be in its coordinate system.
     """
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.launch import job

@@ -7,44 +7,40 @@ from typing import Annotated, Any
 
 import typer
 
+from pinvgcn.cli import options
+
 WORDS = "oakland, hypergraphs, split-size, citation, regularization, rank, weights or all"
-METHODS = (
-    "pinvgcn, gcn, graphsage, gdc, arma, hgnn, hypergcn, logistic_regression, nearest_neighbour, "
-    "extra_trees, random_forest, support_vectors, label_spreading, poisson"
-)
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(help=f"What to reproduce: {WORDS}.")] = "all",
+    experiment: Annotated[
+        str, typer.Argument(metavar="WHAT", help=f"{WORDS[0].upper()}{WORDS[1:]}.")
+    ] = "all",
     # numbers are read below, so that messages say what was typed
     runs: Annotated[
-        str, typer.Option(metavar="INTEGER", help="Runs of each method; the paper has 100.")
+        str, options.option(metavar="INTEGER", help="Runs of each method; the paper has 100.")
     ] = "100",
     methods: Annotated[
         str | None,
-        typer.Option(metavar="NAME,NAME", help=f"Only these methods, with commas between them: {METHODS}."),
+        options.option(metavar="NAMES", help="Only these: pinvgcn,gcn,extra_trees (a wrong name lists all)."),
     ] = None,
-    seed_start: Annotated[str, typer.Option(metavar="INTEGER", help="The seed of the first run.")] = "0",
+    seed_start: Annotated[str, options.option(metavar="INTEGER", help="The seed of the first run.")] = "0",
     budget: Annotated[
-        str,
-        typer.Option(
-            metavar="SECONDS", help="Seconds that a method may take on a data set before it is ended."
-        ),
+        str, options.option(metavar="SECONDS", help="Seconds of a method on a data set at most.")
     ] = "3600",
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
+    retry: Annotated[bool, options.option("--retry", help="Try again what has failed before.")] = False,
     # no Path: that of "" would be the current folder
     out: Annotated[
-        str, typer.Option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
+        str, options.option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
     ] = "pinvgcn-reproduce",
 ) -> None:
     """Compute the paper's tables and figures again, beside its own numbers.
 
-    Every run is written to results.jsonl as it ends. What is there is not done again, so that an
-    interrupted reproduce continues where it stopped; more --runs add to it. A method that fails or
-    takes too long is noted and left out.
+    Every run is written to results.jsonl as it ends. What is there is not done
+    again, so that an interrupted reproduce continues where it stopped; more --runs
+    add to it. A method that fails or takes too long is noted and left out.
     """
-    from pinvgcn.cli.console import err, loading
-    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.console import loading, note, say
     from pinvgcn.cli.failure import Interrupted
     from pinvgcn.cli.progress import shown_runs
     from pinvgcn.errors import DataError
@@ -68,15 +64,14 @@ def reproduce(
     except KeyboardInterrupt:
         there = counted(kept_runs(out), "run") + (", and a report of them" if has_report(out) else "")
         raise Interrupted(f"{out} holds {there}; the same command goes on from there") from None
-    console = stdout()
     for title, tally in outcome.tallies.items():
         if tally.reported:
             computed = f"{tally.computed} of the paper's {tally.reported} accuracies have two runs or more"
             apart = f"{tally.within} within two standard errors, {tally.better} better, {tally.worse} worse"
-            console.print(f"{title}: {computed}; {apart}", markup=False, soft_wrap=True)
+            say(f"{title}: {computed}; {apart}")
     if outcome.missing:
-        err().print(f"note: without {', '.join(outcome.missing)}", markup=False, soft_wrap=True)
-    console.print(f"Report: {outcome.report}", markup=False, soft_wrap=True)
+        note(f"without {', '.join(outcome.missing)}")
+    say(f"Report: {outcome.report}")
     if not outcome.done:
         raise DataError(
             f"None of the {counted(outcome.asked, 'run')} that were asked for could be done; the report says "

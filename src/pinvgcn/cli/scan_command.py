@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from pinvgcn.cli.console import note, out, say
+from pinvgcn.cli.console import table as new_table
 from pinvgcn.cli.launch import job
 from pinvgcn.wording import counted
 
@@ -30,7 +32,6 @@ def run_scans(
 ) -> None:
     """The whole command, by the processes of a ``group`` or by those that were launched; the first one speaks
     for all."""
-    from pinvgcn.cli.console import err
     from pinvgcn.cli.progress import shown
     from pinvgcn.scans import SegmentRequest, plan, predict, segment
 
@@ -56,8 +57,7 @@ def run_scans(
     elif isinstance(request, SegmentRequest):
         announce(result, heldout, (request.report, request.save_model), as_json=as_json, quiet=quiet)
         if request.features is not None and not quiet:
-            for name, why in result.left_out.items():
-                err().print(f"note: {name} {why} and was left out", markup=False, soft_wrap=True)
+            note(*(f"{name} {why} and was left out" for name, why in result.left_out.items()))
     else:
         announce(result, as_json=as_json, quiet=quiet)
 
@@ -71,10 +71,6 @@ def announce(
     quiet: bool,
 ) -> None:
     """The result on stdout, and how held-out labels did; what deserves attention on stderr."""
-    from rich import box
-    from rich.table import Table
-
-    from pinvgcn.cli.console import err, out
     from pinvgcn.scans.labels import name_of
 
     if as_json:
@@ -83,8 +79,7 @@ def announce(
         return
     if quiet:
         return
-    console = out()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = new_table()
     table.add_column("class", no_wrap=True)
     if result.given.any():
         table.add_column("labels", justify="right", no_wrap=True)
@@ -99,7 +94,7 @@ def announce(
         held = [] if found is None else ["" if found != found else f"{100 * found:.1f} %"]
         name = name_of(value, asprs=result.asprs)
         table.add_row(name, *given, f"{count:,}", f"{100 * count / total:.1f} %", *held)
-    console.print(table)
+    out().print(table)
     after = sum(result.seconds.values()) - result.work_seconds
     report = f" The report took {after:,.1f} s more." if after else ""
     for line in (
@@ -114,9 +109,8 @@ def announce(
         *([] if result.source.bounds is None else [f"Only what lies within {result.source.bounds}."]),
         "Written: " + ", ".join(str(path) for path in (result.out, *others, result.question_file) if path),
     ):
-        console.print(line, markup=False, soft_wrap=True)
-    for line in result.notes():
-        err().print(f"note: {line}", markup=False, soft_wrap=True)
+        say(line)
+    note(*result.notes())
 
 
 def _learned_from(result: ScanResult) -> str:
@@ -144,13 +138,9 @@ def _held_out(result: ScanResult, heldout: HeldOut | None) -> list[str]:
 
 def print_plan(plan: ScanPlan, *, as_json: bool, quiet: bool) -> None:
     """What would be done, and what it would cost."""
-    from pinvgcn.cli.console import out
-
     if as_json:
         print(json.dumps(plan.as_dict(), indent=2))
         return
     if quiet:
         return
-    console = out()
-    for line in plan.lines():
-        console.print(line, markup=False, soft_wrap=True)
+    say(*plan.lines())

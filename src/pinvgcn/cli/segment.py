@@ -11,17 +11,9 @@ import typer
 from pinvgcn.cli import options
 
 EXAMPLES = """
-[bold]Examples[/bold]
-
-  pinvgcn segment town.laz --labels classification -o classified.laz
-
-  pinvgcn segment scan.ply --labels label --unlabelled -1 -o out.ply --report out.html
-
-  pinvgcn segment town.laz --labels picked.csv --only 0,1 -o classified.laz
-
-  torchrun --nproc-per-node 4 -m pinvgcn segment 'tiles/*.laz' --labels classification -o out
-
-  pinvgcn segment scan.xyz --labels picked.csv -o out.csv --save-model street.model --sets 0.9
+pinvgcn segment town.laz --labels classification -o classified.laz
+pinvgcn segment town.laz --labels picked.csv --only 0,1 -o classified.laz
+torchrun --nproc-per-node 4 -m pinvgcn segment '*.laz' --labels class -o out
 """
 
 
@@ -35,77 +27,55 @@ class Priors(StrEnum):
 def segment(
     scan: Annotated[
         list[Path],
-        typer.Argument(
-            help="LAS, LAZ, E57, PLY, PCD or text (XYZ, CSV, TSV); several, a quoted pattern or a virtual "
-            "point cloud (.vpc) are one cloud.",
-            show_default=False,
-        ),
+        typer.Argument(help="LAS, LAZ, E57, PLY, PCD, text; several: one cloud.", metavar="SCAN..."),
     ],
     labels: Annotated[
-        str,
-        typer.Option(
-            help="A field of the scan, or a CSV with the columns index,label or x,y,z,label; of several "
-            "scans file,index,label or x,y,z,label.",
-            show_default=False,
-        ),
+        str, options.option(metavar="LABELS", help="A field, or a CSV of index,label or x,y,z,label.")
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--out", help="The classified copy; of several scans a folder for them.", show_default=False
-        ),
+        Path, options.option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")
     ],
     unlabelled: Annotated[
-        str | None,
-        typer.Option(
-            help="Values that mean unlabelled, with commas between them. By default 0,1 for the "
-            "classification of LAS, -1 and gaps elsewhere.",
-            show_default=False,
-        ),
+        str | None, options.option(metavar="VALUES", help="Values that mean no label. LAS: 0,1; else -1.")
     ] = None,
     features: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns to learn from beside the shape of the scan, with commas, or 'none'. By default "
-            "intensity, returns and colours, where they are there and vary.",
-            show_default=False,
-        ),
+        str | None, options.option(metavar="NAMES", help="Columns to see, or 'none': intensity, colours, …")
     ] = None,
-    field: options.Field = None,
-    relabel: Annotated[
-        bool, typer.Option("--relabel", help="Write the model's class at labelled points, too.")
-    ] = False,
+    save_model: Annotated[
+        Path | None, options.option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")
+    ] = None,
+    report: Annotated[
+        Path | None, options.option(metavar="HTML", help="Write a page about what was done, and how well.")
+    ] = None,
+    questions: options.Places = None,
+    sets: options.Sets = None,
     only: options.Only = None,
     keep: options.Keep = None,
+    relabel: Annotated[
+        bool,
+        options.option("--relabel", help="Write the model's class at labels, too.", panel=options.POINTS),
+    ] = False,
+    field: options.Field = None,
     bounds: options.Box = None,
-    metres: options.Metres = None,
-    sets: options.Sets = None,
     priors: Annotated[
         Priors | None,
-        typer.Option(
-            help="How frequent classes are where the model is in doubt: as estimated from the unlabelled "
-            "points, the default from 2,000 points on, or as among the labels.",
-            show_default=False,
+        options.option(
+            metavar="CHOICE", help="Class shares: 'estimated' or those of 'labels'.", panel=options.TUNING
         ),
     ] = None,
     class_weight: options.Weight = None,
-    save_model: Annotated[
-        Path | None, typer.Option(help="Keep the model, for `pinvgcn predict`.", show_default=False)
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a page about what was done and how well, by labels that are held out.",
-            show_default=False,
-        ),
-    ] = None,
-    questions: options.Places = None,
+    metres: options.Metres = None,
     fit_points: Annotated[
-        int, typer.Option(min=2_000, help="Larger scans are fitted to about this number of their points.")
+        int,
+        options.option(
+            min=2_000,
+            metavar="NUMBER",
+            help="Points that are fitted to at most.",
+            show_default="200,000",
+            panel=options.TUNING,
+        ),
     ] = 200_000,
-    tile_points: Annotated[
-        int, typer.Option(min=1_000, help="Points of a tile; fewer need less memory.")
-    ] = 500_000,
+    tile_points: options.TilePoints = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     dry_run: options.DryRun = False,
@@ -114,15 +84,15 @@ def segment(
 ) -> None:
     """Classify every point of a scan from the few that are labelled.
 
-    The copy has the class of every point, `confidence`, the probability of that class, and
-    `outside`: 1 where the point was classified without its place, 2 where there is no prediction.
-    Points that had a label keep it; --only and --keep protect others, which then keep the class that they
-    have in the file. Noise (7 and 18 of LAS) takes no part and stays what it is.
+    The copy has a class for every point, its probability as `confidence`, and
+    `outside`: 1 where the place is new to the model, 2 where it has no answer.
+    Labelled points keep their class; noise (7 and 18 of LAS) stays what it is.
     """
     from pinvgcn.cli.console import loading
     from pinvgcn.cli.scan_command import run_scans
 
     with loading():
+        from pinvgcn.features.tiles import SIZE
         from pinvgcn.scans import SegmentRequest
     settings: dict[str, Any] = {}
     if priors is not None:
@@ -141,7 +111,7 @@ def segment(
         save_model=save_model,
         report=report,
         fit_points=fit_points,
-        tile_points=tile_points,
+        tile_points=SIZE if tile_points is None else tile_points,
         random_state=seed,
         force=force,
         sets=sets,

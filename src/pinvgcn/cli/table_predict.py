@@ -51,8 +51,7 @@ def predict_tables(
 
 def _say_result(result: Predicted, out: Path | None, job: PredictJob) -> None:
     """In the terminal."""
-    from pinvgcn.cli.console import err
-    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.console import note, say
 
     counts = ", ".join(f"{name} {count:,}" for name, count in zip(result.classes, result.counts, strict=True))
     lines = [f"{counted(result.rows, 'row')} in {result.seconds['all']:.1f} s: {counts}"]
@@ -76,17 +75,15 @@ def _say_result(result: Predicted, out: Path | None, job: PredictJob) -> None:
             total = sum(columns.values())
             listed = ", ".join(f"{name} ({count:,})" for name, count in list(columns.items())[:10])
             notes.append(f"{total:,} {verb(total, one, many)}{more}: {listed}")
-    for line in lines:
-        stdout().print(line, markup=False, soft_wrap=True)
-    for note in notes:
-        err().print(f"note: {note}", markup=False, soft_wrap=True)
+    say(*lines)
+    note(*notes)
 
 
 def _say_plan(
     job: PredictJob, cost: Cost, rows: int | None, files: TableFiles, *, as_json: bool, quiet: bool
 ) -> None:
     """What would be done, and its cost."""
-    from pinvgcn.cli.console import out as stdout
+    from pinvgcn.cli.console import say
 
     target, columns = job.model.target, [plan.name for plan in job.model.recipe.used]
     if as_json:
@@ -112,4 +109,4 @@ def _say_plan(
                 f"{counted(len(columns), 'column')}. It would take {cost} (a guess: it depends on the "
                 "machine)."
             )
-        stdout().print(f"{line} Nothing was written.", markup=False, soft_wrap=True)
+        say(f"{line} Nothing was written.")

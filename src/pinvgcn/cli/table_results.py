@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from pinvgcn.cli.console import err, out
+from pinvgcn.cli.console import note, out, say
+from pinvgcn.cli.console import table as new_table
 from pinvgcn.wording import counted, decimal, verb, words
 
 if TYPE_CHECKING:
@@ -24,13 +23,6 @@ if TYPE_CHECKING:
 
 CLASSES = 20  # rows of the table of classes
 COLUMNS = 5  # rows of the table of what columns are worth
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False,
-        caption_justify="left",
-    )  # fmt: skip
 
 
 def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
@@ -57,8 +49,8 @@ def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
     elif not quiet:
         _show_plan(out(), plan)
         line = f"It would take {cost} (a guess: it depends on the machine). Nothing was written."
-        out().print(line, markup=False, soft_wrap=True)
-        _show_notes(plan.notes())
+        say(line)
+        note(*plan.notes())
 
 
 def print_result(
@@ -83,8 +75,8 @@ def print_result(
         _show_result(out(), result, heldout)
         for name, path in files.items():
             title = "Table" if name == "output" else name.capitalize()
-            out().print(f"{title}: {path}", markup=False, soft_wrap=True)
-        _show_notes(notes)
+            say(f"{title}: {path}")
+        note(*notes)
 
 
 def print_done(copies: Copies, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
@@ -92,26 +84,18 @@ def print_done(copies: Copies, folder: Path | None, *, as_json: bool, quiet: boo
     if as_json:
         typer.echo(json.dumps({**copies.as_dict(), "output": str(folder)}, indent=1))
     elif not quiet:
-        line = f"All {len(copies.files)} parts are done, in {folder}; --force starts over."
-        out().print(line, markup=False, soft_wrap=True)
-
-
-def _show_notes(notes: list[str]) -> None:
-    for note in notes:
-        err().print(f"note: {note}", markup=False, soft_wrap=True)
+        say(f"All {len(copies.files)} parts are done, in {folder}; --force starts over.")
 
 
 def _show_plan(console: Console, plan: TablePlan) -> None:
     """Rows, columns and classes, as they were read."""
     source = plan.source
     kind = source.format.upper() if source.format != "parquet" else "Parquet"
-    console.print(
+    say(
         f"{source.path}: {counted(plan.rows, 'row')} ({kind}), {plan.labelled:,} with a class in "
-        f"{plan.target.name!r}, {plan.rows - plan.labelled:,} to predict",
-        markup=False,
-        soft_wrap=True,
+        f"{plan.target.name!r}, {plan.rows - plan.labelled:,} to predict"
     )
-    table = _table("Columns")
+    table = new_table("Columns")
     for name in ("column", "kind", "becomes"):
         table.add_column(name, overflow="fold")
     table.add_column("missing", justify="right")
@@ -123,19 +107,17 @@ def _show_plan(console: Console, plan: TablePlan) -> None:
     counts = ", ".join(
         f"{name} {count:,}" for name, count in zip(plan.target.classes, plan.class_counts, strict=True)
     )
-    console.print(f"Labelled rows of each class: {counts}", markup=False, soft_wrap=True)
+    say(f"Labelled rows of each class: {counts}")
 
 
 def _show_result(console: Console, result: Classified, heldout: HeldOut | None) -> None:
     """What was predicted, and how well labels that were held out were found."""
     plan = result.plan
     names = plan.target.classes
-    console.print(
+    say(
         f"{counted(plan.rows, 'row')}, {plan.labelled:,} with a class in {plan.target.name!r}, "
         f"{plan.rows - plan.labelled:,} without; {len(plan.recipe.used)} of {len(plan.recipe.plans)} "
-        "columns used",
-        markup=False,
-        soft_wrap=True,
+        "columns used"
     )
     left = [
         f"{c.name} ({c.reason})"
@@ -143,11 +125,11 @@ def _show_result(console: Console, result: Classified, heldout: HeldOut | None) 
         if c.kind == "left out" and c.reason != "not chosen"
     ]
     if left:
-        console.print(f"Left out: {', '.join(left)}", markup=False, soft_wrap=True)
+        say(f"Left out: {', '.join(left)}")
     console.print()
     if heldout is not None:
         was = verb(heldout.ours.count, "was", "were")
-        table = _table(f"On {counted(heldout.ours.count, 'label')} that {was} held out")
+        table = new_table(f"On {counted(heldout.ours.count, 'label')} that {was} held out")
         table.add_column("method", no_wrap=True)
         for name in ("accuracy", "95 % interval", "macro F1"):
             table.add_column(name, justify="right", no_wrap=True)
@@ -162,7 +144,7 @@ def _show_result(console: Console, result: Classified, heldout: HeldOut | None) 
                 style="bold" if score.accuracy == best else "",
             )
         console.print(table)
-    table = _table("Classes")
+    table = new_table("Classes")
     table.add_column(plan.target.name, overflow="fold")
     for name in ("labelled", "predicted", "recall"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -174,19 +156,19 @@ def _show_result(console: Console, result: Classified, heldout: HeldOut | None) 
         table.caption = f"and {len(names) - CLASSES} more"
     console.print(table)
     if result.set_sizes is not None:
-        console.print(result.set_sizes.line(), markup=False, soft_wrap=True)
+        say(result.set_sizes.line())
     _print_why(console, result)
 
 
 def _print_why(console: Console, result: Classified) -> None:
     """Which experts count how much, and which columns mattered."""
     shares = ", ".join(f"{words(name)} {100 * share:.0f} %" for name, share in result.experts.items())
-    console.print(f"Weights of the experts: {shares}", markup=False, soft_wrap=True)
+    say(f"Weights of the experts: {shares}")
     found = result.importance
     if found is None:
         return
     console.print()
-    table = _table(f"What columns are worth, on {counted(found.labels, 'label')} held out of a member")
+    table = new_table(f"What columns are worth, on {counted(found.labels, 'label')} held out of a member")
     table.add_column("column", overflow="fold")
     for name in ("log-likelihood lost", "accuracy lost"):
         table.add_column(name, justify="right", no_wrap=True)

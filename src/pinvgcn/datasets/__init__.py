@@ -9,7 +9,7 @@
     planetoid_split(dataset)             the same with a citation network's standard training rows
     generate_street(n)                   a scan of a street with n points
 
-One file a source: ``mushroom``, ``covertype``, ``oakland``, ``lidar``, ``planetoid``, ``street``.
+One file a source: ``mushroom``, ``covertype``, ``oakland``, ``aerial``, ``planetoid``, ``street``.
 ``locate`` finds or downloads the files and checks their hashes.
 """
 

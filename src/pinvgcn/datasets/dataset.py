@@ -41,9 +41,9 @@ class Dataset:
     """Nodes with features and known classes, as `load_dataset` returns them.
 
     ``X`` is what the data naturally are: coordinates (n, 3), a table, or a sparse feature matrix.
-    ``y`` holds int64 codes (n,) that index ``target_names``. Citation networks also have an
-    ``adjacency`` (symmetric, of zeros and ones, without diagonal) and their standard ``split``; a scan may
-    have further columns, ``features`` (n, f).
+    ``y`` holds int64 codes (n,) that index ``target_names``, -1 where no class is known. Citation
+    networks also have an ``adjacency`` (symmetric, of zeros and ones, without diagonal) and their standard
+    ``split``; a scan may have further columns, ``features`` (n, f).
     """
 
     info: DatasetInfo
@@ -72,7 +72,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
-        counts = np.bincount(self.y, minlength=len(self.target_names))
+        counts = np.bincount(self.y[self.y >= 0], minlength=len(self.target_names))
         classes = ", ".join(
             f"{target} {count:,}" for target, count in zip(self.target_names, counts, strict=True)
         )

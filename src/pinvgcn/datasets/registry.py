@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pinvgcn.checks import check_choice
-from pinvgcn.datasets import covertype, lidar, mushroom, oakland, planetoid, street
+from pinvgcn.datasets import aerial, covertype, mushroom, oakland, planetoid, street
 from pinvgcn.datasets.dataset import Dataset, DatasetInfo
 
 _REGISTRY: dict[str, tuple[DatasetInfo, Callable[[], Dataset]]] = {
@@ -17,7 +17,9 @@ _REGISTRY: dict[str, tuple[DatasetInfo, Callable[[], Dataset]]] = {
         (covertype.ALL, covertype.load_covertype),
         (oakland.OAKLAND1, oakland.load_oakland1),
         (oakland.OAKLAND2, oakland.load_oakland2),
-        (lidar.INFO, lidar.load_lidar),
+        (aerial.IGN1, aerial.load_ign1),
+        (aerial.IGN2, aerial.load_ign2),
+        (aerial.LIDAR, aerial.load_lidar),
         (planetoid.CORA, planetoid.load_cora),
         (planetoid.CITESEER, planetoid.load_citeseer),
         (planetoid.PUBMED, planetoid.load_pubmed),
@@ -39,7 +41,7 @@ def dataset_info(name: str) -> DatasetInfo:
 def load_dataset(name: str) -> Dataset:
     """Load a data set: from the package, ``PINVGCN_DATA``, the cache, or its public source.
 
-    The names: mushroom, covertype45, covertype67, covertype, oakland1, oakland2, lidar, cora,
+    The names: mushroom, covertype45, covertype67, covertype, oakland1, oakland2, ign1, ign2, lidar, cora,
     citeseer, pubmed, and street, which is generated. `pinvgcn.datasets.locate` says how files are found.
     """
     return _REGISTRY[check_choice("name", name, _REGISTRY)][1]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,8 +198,12 @@ def compare(
     splits: int = 3,
     random_state: int = 0,
     progress: Sink = lambda line: None,
+    answered: Callable[[Method, int, Answer], None] = lambda method, seed, answer: None,
 ) -> Comparison:
-    """Let each method answer ``splits`` random choices of labels, seeded from ``random_state`` on."""
+    """Let each method answer ``splits`` random choices of labels, seeded from ``random_state`` on.
+
+    ``answered`` is told each answer, with its method and its seed; those to the first choice are kept.
+    """
     check_count("splits", splits)
     check_count("random_state", random_state, minimum=0)
     scores: list[RunScore] = []
@@ -218,6 +222,7 @@ def compare(
                 if method.name not in prepared:
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
+            answered(method, seed, answer)
             confusion = task.confusion(labels, answer.codes)
             notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)

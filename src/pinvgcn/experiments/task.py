@@ -18,6 +18,7 @@ Sink = Callable[[str], None]  # receives one line of progress
 TITLES = {  # of data sets
     "mushroom": "Mushroom", "covertype": "Covertype", "covertype45": "Covertype45",
     "covertype67": "Covertype67", "oakland1": "Oakland 1", "oakland2": "Oakland 2", "lidar": "Aerial scan",
+    "ign1": "Survey, labelled tile", "ign2": "Survey, next tile",
     "street": "Street scan", "citeseer": "Citeseer", "cora": "Cora", "pubmed": "Pubmed",
 }  # fmt: skip
 NOUNS: dict[Kind, str] = {"points": "points", "table": "rows", "network": "nodes"}
@@ -79,7 +80,7 @@ class Task:
     def amount(self) -> str:
         """How many labels the methods see, in words."""
         if self.per_class is not None:
-            return f"{self.per_class} labels per class"
+            return f"{self.per_class} labels per class" if self.per_class else "no label"
         return f"{self.given} labels of the standard split"
 
     def take(self, rows: np.ndarray) -> Any:

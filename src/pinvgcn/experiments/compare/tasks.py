@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.checks import UNLABELLED, check_count
-from pinvgcn.datasets import Dataset, load_dataset
+from pinvgcn.datasets import Dataset, dataset_names, load_dataset
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.experiments.task import TITLES, Kind, Task
 from pinvgcn.features import ColumnRecipe
@@ -19,7 +19,9 @@ from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
 from pinvgcn.scans.frame import candidates
 
 PER_CLASS: dict[Kind, int] = {"table": 10, "points": 100}
-DATASETS = ("mushroom", "covertype45", "covertype67", "covertype", "oakland1", "oakland2", "lidar", "street")
+DATASETS = tuple(
+    name for name in dataset_names() if name not in ("cora", "citeseer", "pubmed")
+)  # no networks
 
 
 def load_task(

@@ -4,10 +4,10 @@
 """
 
 from pinvgcn.report.figures.model import confusion, filters, training
-from pinvgcn.report.figures.scan import confidence, patterns, plan, segmentation, views
+from pinvgcn.report.figures.scan import confidence, patterns, plan, tiles, views
 from pinvgcn.report.figures.table import importance, row_map
 
 __all__ = [
-    "confidence", "confusion", "filters", "importance", "patterns", "plan", "row_map", "segmentation",
+    "confidence", "confusion", "filters", "importance", "patterns", "plan", "row_map", "tiles",
     "training", "views",
 ]  # fmt: skip

@@ -60,30 +60,34 @@ def views(points: np.ndarray, codes: np.ndarray, class_names: tuple[str, ...]) -
     return inline_svg(figure, "views", "The classified scan, seen from two sides and from above.")
 
 
-def segmentation(
-    points: np.ndarray, truth: np.ndarray, labels: np.ndarray, codes: np.ndarray, class_names: tuple[str, ...]
-) -> str:
-    """The scan four times: the labels that were given, the answer, the truth, and the errors."""
-    colours, camera = class_colours(class_names), camera_for(points)
-    asked = labels == UNLABELLED
-    wrong = asked & (codes != truth)
-    share = wrong.sum() / asked.sum()
-    marked = np.where(wrong[:, None], to_rgb(VERMILLION), PALE)
-    with drawing(WIDTH, 2 * (WIDTH / 2 * camera.aspect + 0.45) + 0.35) as figure:
-        given, answer, true, errors = figure.subplots(2, 2).ravel()
-        _panel(given, camera, points, PALE, f"What the model was told: {np.sum(~asked):,} labelled points")
-        plane, _ = camera.project(points[~asked])
-        outlined = {"edgecolors": INK, "linewidths": 0.6, "zorder": 3}
-        given.scatter(*plane.T, s=15, c=colours[labels[~asked]], **outlined)
-        _panel(answer, camera, points, colours[codes], f"What it answered for the other {asked.sum():,}")
-        _panel(true, camera, points, colours[truth], "The truth")
-        title = f"Its errors: {wrong.sum():,} points ({share:.1%})"
-        _panel(errors, camera, points, marked, title, on_top=wrong)
-        for axes in (given, answer, true, errors):
-            _metres(axes, camera, points)
+def tiles(
+    scans: Sequence[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]], class_names: tuple[str, ...]
+) -> Figure:
+    """A row for each scan (title, points, truth, labels, answer): its classes, the answer, and the errors.
+
+    Points without a known class are not drawn. Labelled points stand out in the answer.
+    """
+    colours = class_colours(class_names)
+    cameras = [camera_for(points) for _, points, *_ in scans]
+    heights = [WIDTH / 3 * camera.aspect + 0.3 for camera in cameras]
+    with drawing(WIDTH, sum(heights) + 0.4) as figure:
+        panels = figure.subplots(len(scans), 3, height_ratios=heights, squeeze=False)
+        for row, camera, (title, points, truth, labels, codes) in zip(panels, cameras, scans, strict=True):
+            known = truth != UNLABELLED
+            points, truth, labels, codes = points[known], truth[known], labels[known], codes[known]
+            given = labels != UNLABELLED
+            wrong = ~given & (codes != truth)
+            marked = np.where(wrong[:, None], to_rgb(VERMILLION), PALE)
+            told = f"from {given.sum():,} labelled points" if given.any() else "without any label here"
+            _panel(row[0], camera, points, colours[truth], f"{title}: the truth")
+            _panel(row[1], camera, points, colours[codes], f"The answer, {told}")
+            plane, _ = camera.project(points[given])
+            outlined: dict[str, Any] = {"edgecolors": INK, "linewidths": 0.6, "zorder": 3}
+            row[1].scatter(*plane.T, s=11, c=colours[labels[given]], **outlined)
+            share = wrong.sum() / (~given).sum()
+            _panel(row[2], camera, points, marked, f"Wrong: {share:.1%} of the points", on_top=wrong)
         _class_legend(figure, colours, class_names)
-    what = "Four views of the scan: the labelled points, the predicted classes, the true classes, and the "
-    return inline_svg(figure, "segmentation", f"{what}{share:.1%} of points that were classified wrongly.")
+    return figure
 
 
 def patterns(points: np.ndarray, vectors: np.ndarray, values: np.ndarray, *, count: int = 4) -> str:
