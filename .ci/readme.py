@@ -2,7 +2,7 @@
 
     python readme.py README.md
 
-The scans are the tiles of the package as a surveyor has them: one with 20 labelled points a class, one with none.
+The scans are the tiles of the package: one has 20 labelled points a class, the other none.
 """
 
 from __future__ import annotations
