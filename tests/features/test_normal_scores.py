@@ -61,3 +61,43 @@ def test_values_too_close_for_a_line():
     ranks = NormalScores.of(np.array([[0.0], [5e-324], [1.0]]))
     known = ranks(np.array([[0.0], [5e-324], [1.0], [np.inf]]))[:, 0]
     np.testing.assert_allclose(known, norm.ppf([1 / 6, 1 / 2, 5 / 6, 5 / 6]), atol=1e-12)
+
+
+def test_with_gaps_they_are_half_ranks_and_half_robust_scores():
+    """Two large clusters and a small one between them, which ranks alone would press into a sliver."""
+    draw = np.random.default_rng(0)
+    x = np.concatenate([draw.normal(0, 1, 200), draw.normal(10, 1, 40), draw.normal(20, 1, 200)])
+
+    def of_spread_1(scores):
+        return (scores - scores.mean()) / scores.std()
+
+    ranks = norm.ppf((rankdata(x) - 0.5) / len(x))
+    low, middle, high = np.quantile(x, (0.25, 0.5, 0.75))
+    r = (x - middle) / ((high - low) / 1.349)
+    expected = (of_spread_1(ranks) + of_spread_1(r / np.sqrt(1 + (r / 3) ** 2))) / 2
+    found = NormalScores.of(x[:, None], gaps=True)(x[:, None])[:, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+    def width(scores):  # of the small cluster, relative to the gap beside it
+        return np.ptp(scores[200:240]) / (scores[240:].min() - scores[200:240].max())
+
+    assert width(of_spread_1(x)) < width(found) < width(ranks)
+
+
+@given(COLUMNS, st.sampled_from([1.0, 5e-324, 1e307]))
+def test_with_gaps_scores_rise_and_are_finite_for_any_numbers(columns, unit):
+    columns = columns.astype(float) * unit
+    ranks = NormalScores.of(columns, gaps=True)
+    assert np.isfinite(ranks.scores).all()
+    for knots, scores in zip(ranks.knots.T, ranks.scores.T, strict=True):
+        distinct = np.diff(knots) > 0
+        assert (np.diff(scores)[distinct] > 0).all()
+        assert (np.diff(scores)[~distinct] == 0).all()
+
+
+def test_with_gaps_a_mistyped_number_leaves_the_others_where_they_were():
+    x = np.random.default_rng(0).normal(size=(999, 1))
+    good, typed = np.append(x, [[0.5]], axis=0), np.append(x, [[5e9]], axis=0)
+    inner = x[np.abs(x) < 2][:, None]
+    found = [NormalScores.of(own, gaps=True)(inner) for own in (good, typed)]
+    np.testing.assert_allclose(*found, atol=0.03)

@@ -93,6 +93,18 @@ def test_rows_that_share_nothing_take_no_part(tmp_path: Path) -> None:
     assert plan.notes() == ["2 of 32 rows share no value with another: no prediction for them"]
 
 
+def test_rows_of_values_found_nowhere_else_take_no_part(tmp_path: Path) -> None:
+    """Where rare values count as one, such rows would otherwise be joined by it; two rows that share a rare
+    value take part."""
+    rows = [f"{'uv'[i % 2]},{i % 3},{'xy'[i % 2]}" for i in range(30)]
+    odd = ["once,,", "only,,", "twice,,", "twice,,x", "lone,1,"]
+    plan = plan_table(open_table(write(tmp_path, ["a,b,k", *rows, *odd])), "k")
+    (column,) = [one for one in plan.recipe.plans if one.name == "a"]
+    assert (column.rare, column.alone) == (("lone", "once", "only", "twice"), ("lone", "once", "only"))
+    assert plan.known.tolist() == [True] * 30 + [False, False, True, True, True]
+    assert "2 of 35 rows share no value with another: no prediction for them" in plan.notes()
+
+
 def test_a_class_whose_only_rows_take_no_part(tmp_path: Path) -> None:
     rows = [f"{'uv'[i % 2]},{'xy'[i % 2]}" for i in range(30)]
     with pytest.raises(LabelError, match="none for 'z'"):

@@ -1,4 +1,4 @@
-"""Normal scores: a feature by the rank of its value instead of the value."""
+"""Normal scores: a feature by the rank of its value instead of the value, or by both."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from pinvgcn.errors import DataError
 
 CHUNK = 4_096  # rows at a time: they stay in the cache
 KNOTS = 512  # values that are kept of a column
+NORMAL_QUARTILES = 1.349  # how far apart they are, of a normal distribution of spread 1
+BEND = 3.0  # robust scores r become r/√(1 + (r/3)²), between −3 and 3
+FAR = 1e6  # and are cut off here before, as squares may overflow
 STEPS = (256, 128, 64, 32, 16, 8, 4, 2, 1)  # of a search among so many
 
 
@@ -25,17 +28,21 @@ class NormalScores:
 
     Heights, densities and intensities have long tails: a few huge values would press all others together.
     Their order is what stays. Between the knots of a column the map is linear, beyond them constant.
+
+    With ``gaps`` it is half that and half b(r(x)), each of spread 1, r = (x − median)/spread by quartiles and
+    b(r) = r/√(1 + (r/3)²): ranks alone lose the gaps between clusters, and press a small cluster that lies
+    between large ones into a sliver.
     """
 
     knots: np.ndarray  # (q, f), rising; a column with fewer values repeats its last
     scores: np.ndarray  # (q, f)
 
     @classmethod
-    def of(cls, columns: np.ndarray, group: Group = ALONE) -> NormalScores:
+    def of(cls, columns: np.ndarray, group: Group = ALONE, *, gaps: bool = False) -> NormalScores:
         """From the training rows (n, f) of all ranks; of more than 262,144, from a pool of them."""
         start, total = group.offset(len(columns))
         pool = group.rows(columns[in_subsample(start, len(columns), total)])
-        found = [_knots(column) for column in pool.T]
+        found = [_knots(column, gaps) for column in pool.T]
         longest = max(len(values) for values, _ in found)
         knots, scores = (
             np.stack([np.pad(pair[i], (0, longest - len(pair[i])), mode="edge") for pair in found], axis=1)
@@ -107,12 +114,34 @@ def _write(
             out[row, c] = (score - shift[c]) / scale[c]
 
 
-def _knots(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _knots(column: np.ndarray, gaps: bool) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values and their scores, thinned evenly by rank where there are many; the ends stay."""
     values, counts = np.unique(column, return_counts=True)
     share = (np.cumsum(counts) - counts / 2) / len(column)
+    scores = ndtri(share)
+    if gaps:
+        bent = _bent(values, np.quantile(column / 2, (0.25, 0.5, 0.75)))
+        scores = (_of_spread_1(scores, counts) + _of_spread_1(bent, counts)) / 2
     if len(values) > KNOTS:
         kept = np.searchsorted(share, np.linspace(share[0], share[-1], KNOTS))
         kept = np.unique(np.minimum(kept, len(values) - 1))
-        values, share = values[kept], share[kept]
-    return values, ndtri(share)
+        values, scores = values[kept], scores[kept]
+    return values, scores
+
+
+def _bent(values: np.ndarray, halves: np.ndarray) -> np.ndarray:
+    """b(r) of rising values, from half their quartiles: a whole range may overflow."""
+    low, middle, high = halves
+    spread = (high - low) / NORMAL_QUARTILES if high > low else values[-1] / 4 - values[0] / 4
+    with np.errstate(over="ignore"):
+        r = np.clip((values / 2 - middle) / (spread if spread > 0 else 1.0), -FAR, FAR)
+    bent: np.ndarray = r / np.sqrt(1 + (r / BEND) ** 2)
+    return bent
+
+
+def _of_spread_1(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Scores that come so often, with mean 0; all 0 where they do not differ."""
+    centred = scores - np.average(scores, weights=counts)
+    spread = np.average(centred**2, weights=counts) ** 0.5
+    found: np.ndarray = centred / spread if spread > 0 else np.zeros(len(scores))
+    return found

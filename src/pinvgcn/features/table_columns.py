@@ -42,6 +42,7 @@ class Applied:
     """A table as the graph takes it."""
 
     frame: pd.DataFrame  # text as pandas categories, numbers in double precision
+    shared: np.ndarray  # (n,) whether a row has a number, a date, or a value that another row of training had
     unread: dict[str, int] = field(default_factory=dict)  # cells that are no number or date, by column
 
 
@@ -126,14 +127,16 @@ class ColumnRecipe:
             )
         made: dict[str, Any] = {}
         unread: dict[str, int] = {}
+        shared = np.zeros(len(frame), dtype=bool)
         for plan in self.used:
             codes, values = cells_of(frame[plan.name])
-            new, known = _made(plan, values)
+            new, known, common = _made(plan, values)
+            shared |= np.append(common, False)[codes]
             lost = int((~known[codes[codes >= 0]]).sum())
             if lost:
                 unread[plan.name] = lost
             made |= {name: _spread(column, codes) for name, column in new.items()}
-        return Applied(pd.DataFrame(made, index=frame.index), unread)
+        return Applied(pd.DataFrame(made, index=frame.index), shared, unread)
 
     def to_dict(self) -> dict[str, Any]:
         """In the types that JSON keeps."""
@@ -166,24 +169,27 @@ class ColumnRecipe:
         return cls(tuple(plans))
 
 
-def _made(plan: ColumnPlan, values: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The new columns at the distinct values, text as objects; and which values could be read."""
+def _made(plan: ColumnPlan, values: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """The new columns at the distinct values, text as objects; which values could be read; and which of these
+    are not those of a single row of training."""
     if plan.kind == "date":
-        return _parts(plan, values)
+        new, known = _parts(plan, values)
+        return new, known, known
     if plan.kind == "number" or plan.whole:
         x = _as_numbers(values, plan.decimal)
         known = np.isfinite(x)
         if not plan.whole:
-            return {plan.name: x}, known
+            return {plan.name: x}, known, known
         texts = np.array(
             [whole_text(v) if ok else None for v, ok in zip(x, known, strict=True)], dtype=object
         )
     else:
         texts = np.array([as_text(value) for value in values], dtype=object)
         known = np.array([text is not None for text in texts], dtype=bool)
-    rare = set(plan.rare)
+    rare, alone = set(plan.rare), set(plan.alone)
     pooled = [RARE if text in rare else text for text in texts]
-    return {plan.name: np.array(pooled, dtype=object)}, known
+    common = known & np.array([text not in alone for text in texts], dtype=bool)
+    return {plan.name: np.array(pooled, dtype=object)}, known, common
 
 
 def _parts(plan: ColumnPlan, values: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:

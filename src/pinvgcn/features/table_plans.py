@@ -46,6 +46,7 @@ class ColumnPlan:
     parts: tuple[str, ...] = ()  # of a date: those that differ
     years: str = "category"  # of a date: what its years are
     rare: tuple[str, ...] = ()  # of a category: values that became one
+    alone: tuple[str, ...] = ()  # of these, the values of a single row each
     note: str = ""  # what was assumed
 
     @property
@@ -164,10 +165,17 @@ def _spaced(name: str) -> str:
 
 
 def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, rare: int) -> ColumnPlan:
-    few = [str(value) for value, count in zip(values, counts, strict=True) if count < rare]
+    few = values[counts < rare]
     if len(few) == len(values) or len(few) < 2:  # nothing to tell them from, or nothing to join
-        few = []
-    return replace(basic, kind="category", distinct=len(values), rare=tuple(sorted(few)))
+        few = few[:0]
+    alone = few[counts[np.isin(values, few)] == 1] if len(few) else few
+    return replace(
+        basic,
+        kind="category",
+        distinct=len(values),
+        rare=tuple(sorted(map(str, few))),
+        alone=tuple(sorted(map(str, alone))),
+    )
 
 
 def _date_plan(basic: ColumnPlan, dates: pd.DatetimeIndex, counts: np.ndarray) -> ColumnPlan:

@@ -34,11 +34,18 @@ class InputScaling:
 
     @classmethod
     def of(
-        cls, own: Any, extra: np.ndarray | None, *, scaling: str, coordinates: int, group: Group = ALONE
+        cls,
+        own: Any,
+        extra: np.ndarray | None,
+        *,
+        scaling: str,
+        coordinates: int,
+        gaps: bool = False,
+        group: Group = ALONE,
     ) -> InputScaling:
         """From the training rows of all ranks. Incidences and a given graph's own features keep their
         meaning: only points, whose first columns are ``coordinates`` of one unit, and extra features are
-        moved."""
+        moved. With ``gaps`` ranks keep them."""
         n_own, n_extra = own.shape[1], 0 if extra is None else extra.shape[1]
         shift, scale = np.zeros(n_own + n_extra), np.ones(n_own + n_extra)
         moved = ([own] if coordinates else []) + ([] if extra is None else [extra])
@@ -50,7 +57,7 @@ class InputScaling:
         largest = group.largest(np.abs(columns).max(axis=0, initial=0))
         ranks = None
         if scaling == "ranks" and columns.shape[1] > coordinates:
-            ranks = NormalScores.of(columns[:, coordinates:], group)
+            ranks = NormalScores.of(columns[:, coordinates:], group, gaps=gaps)
             columns[:, coordinates:] = ranks(columns[:, coordinates:])
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
             mean = group.sum(columns.sum(axis=0)) / n

@@ -87,7 +87,11 @@ class Prepared:
         distinct, keys, some = _distinct(nodes, extra)
         scaled = (own, extra) if some is None else (own[some.rows], _at(extra, some.rows))
         scale = InputScaling.of(
-            *scaled, scaling=settings.scaling, coordinates=nodes.coordinates, group=graph.group
+            *scaled,
+            scaling=settings.scaling,
+            coordinates=nodes.coordinates,
+            gaps=isinstance(nodes, TableNodes),
+            group=graph.group,
         )
         graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()

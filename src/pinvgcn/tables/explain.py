@@ -57,10 +57,11 @@ def explain_table_row(
     for plan in recipe.used:
         source.column(plan.name)
     chunk, place = _found(source, row)
-    applied = recipe.apply(chunk).frame.iloc[[place]]
+    made = recipe.apply(chunk)
+    applied = made.frame.iloc[[place]]
     cells = chunk.iloc[[place]]
     nodes = table_nodes(model.fitted_)
-    if not known_rows(nodes, applied)[0]:
+    if not (made.shared[place] and known_rows(nodes, applied)[0]):
         raise DataError(
             f"Row {row} of {source.path} has no value that the model knows: there is no answer to explain."
         )

@@ -99,9 +99,10 @@ def plan_table(
     recipe = ColumnRecipe.learn(
         others, columns=columns, exclude=exclude, separator=source.separator, group=group
     )
-    applied = [recipe.apply(table).frame for table in others]
-    frame = joined(applied) if applied else _no_rows(recipe)
-    known, distinct, hyperedges = _known_rows(frame, group)
+    applied = [recipe.apply(table) for table in others]
+    frame = joined([one.frame for one in applied]) if applied else _no_rows(recipe)
+    shared = np.concatenate([np.empty(0, dtype=bool), *(one.shared for one in applied)])
+    known, distinct, hyperedges = _known_rows(frame, shared, group)
     here = group.sum(np.bincount(codes[known & (codes != UNLABELLED)], minlength=len(goal.classes)))
     if not here.all():
         gone = goal.classes[int(np.flatnonzero(here == 0)[0])]
@@ -147,12 +148,13 @@ def _no_rows(recipe: ColumnRecipe) -> pd.DataFrame:
     return recipe.apply(pd.DataFrame({plan.name: pd.Series(dtype=object) for plan in recipe.used})).frame
 
 
-def _known_rows(frame: pd.DataFrame, group: Group) -> tuple[np.ndarray, int, int]:
+def _known_rows(frame: pd.DataFrame, shared: np.ndarray, group: Group) -> tuple[np.ndarray, int, int]:
     """Which rows share a value with another, how many of them differ, and how many values are shared.
 
-    Removing a row may change the bins of the others, so this is repeated until no row is removed.
+    Rare values count as one, but to have such values alone is nothing that rows have in common: ``shared``
+    tells. Removing a row may change the bins of the others, so this is repeated until no row is removed.
     """
-    known = np.array(frame.notna().any(axis=1), dtype=bool)  # a copy: pandas 3 lends its arrays read-only
+    known = shared.copy()
     while group.largest(int(known.any())):
         H = TableEncoder(binning=BINNING).fit_transform(frame[known], group)
         joins = np.asarray(H.sum(axis=1)).ravel() > 0

@@ -18,6 +18,7 @@ from pinvgcn.distributed.group import together
 from pinvgcn.errors import ModelFileError, UnseenValueWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features import ColumnRecipe
+from pinvgcn.features.table_columns import Applied
 from pinvgcn.fitting.prediction_sets import SetSizes, check_words
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
@@ -69,12 +70,13 @@ class TableModel:
             self.classifier.fitted_.thresholds(sets, classes=self.target.classes)
         return names
 
-    def predict(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    def predict(self, applied: Applied) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
         """Codes (n,), -1 where no value of a row is known, probabilities (n, m), unseen cells by column."""
+        frame = applied.frame
         nodes = self.classifier.fitted_.nodes
         assert isinstance(nodes, TableNodes)
         H, unseen = nodes.encoder.transform(frame)
-        known = np.asarray(H.sum(axis=1)).ravel() > 0
+        known = (np.asarray(H.sum(axis=1)).ravel() > 0) & applied.shared
         codes = np.full(len(frame), -1)
         proba = np.full((len(frame), len(self.target.classes)), np.nan)
         if known.any():
@@ -188,7 +190,7 @@ def predict_table(
     with source.writer(out, names, force=force, decimal=recipe.decimal) as writer:
         for chunk in source.chunks(rows):
             applied = recipe.apply(chunk)
-            codes, proba, met = table.predict(applied.frame)
+            codes, proba, met = table.predict(applied)
             said = codes >= 0
             found = None if sets is None else table.predict_set(applied.frame, said, sets)
             writer.write(answer_columns(target, codes, proba, names, found))
