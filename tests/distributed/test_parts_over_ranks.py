@@ -20,7 +20,7 @@ from pinvgcn.cli.table_predict import predict_tables
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
-from pinvgcn.features.table_counts import ColumnCounts
+from pinvgcn.features.table_plans import ColumnCounts
 from pinvgcn.io import open_table
 from pinvgcn.io.tables import ENDINGS, TableParts
 from pinvgcn.jobs import input_files

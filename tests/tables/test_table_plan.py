@@ -16,7 +16,7 @@ from pinvgcn.features.table_columns import RARE
 from pinvgcn.io import open_table
 from pinvgcn.tables import plan_table
 from pinvgcn.tables.cost import cost_of
-from pinvgcn.tables.target import Target
+from pinvgcn.tables.plan import Target
 
 
 def test_mushroom_through_a_csv_file(tmp_path: Path) -> None:

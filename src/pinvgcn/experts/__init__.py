@@ -21,9 +21,8 @@ from pinvgcn.experts.by_values import ByValues
 from pinvgcn.experts.diffusion import Diffusion, NeighbourGraph
 from pinvgcn.experts.forest import Forest, Forests
 from pinvgcn.experts.kernel import KernelMachine
-from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.linear import Linear
-from pinvgcn.experts.seen import Seen
+from pinvgcn.experts.seen import LabelledRows, Seen
 from pinvgcn.experts.spectral import Networks, NetworkSettings, TrainedNetwork
 from pinvgcn.experts.table_rows import TableColumns
 from pinvgcn.experts.training_nodes import TrainingNodes

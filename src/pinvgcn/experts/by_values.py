@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pinvgcn.experts.member_arrays import arrays_after, of_member
-from pinvgcn.experts.seen import Seen
+from pinvgcn.experts.seen import Seen, arrays_after, of_member
 
 
 class Model(Protocol):

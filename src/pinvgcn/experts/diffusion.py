@@ -15,9 +15,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import cg
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.nearest import nearest
-from pinvgcn.experts.seen import Seen
+from pinvgcn.experts.seen import LabelledRows, Seen
 from pinvgcn.graphs.distinct import distinct_subsample
 
 ON = 0.99  # α: a hundred steps in the mean

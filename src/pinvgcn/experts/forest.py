@@ -12,9 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pinvgcn.compute.compiled import compiled, inlined
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.experts.labelled import LabelledRows
-from pinvgcn.experts.member_arrays import arrays_after, of_member
-from pinvgcn.experts.seen import Seen
+from pinvgcn.experts.seen import LabelledRows, Seen, arrays_after, of_member
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.experts.labelled import LabelledRows
 from pinvgcn.experts.linear import regression
+from pinvgcn.experts.seen import LabelledRows
 from pinvgcn.experts.table_rows import TableColumns
 
 STRENGTH = 3.0  # C of the regression

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from pinvgcn.experts.labelled import LabelledRows
+from pinvgcn.experts.seen import LabelledRows
 from pinvgcn.experts.table_rows import TableColumns
 
 STRENGTH = 1.0  # C of the regression: 1/C is the weight of its penalty

@@ -1,8 +1,8 @@
-"""What experts see of rows."""
+"""What experts see of rows, the labelled rows that they learn from, and their arrays in a saved model."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,3 +30,33 @@ class Seen(NamedTuple):
         values = None if values is None else rows_of_all(values, group)
         trust = None if trust is None else group.rows(trust)
         return Seen(rows_of_all(X, group), V.of_all(), values, trust)
+
+
+class LabelledRows(Protocol):
+    """Rows with a class. ``RowLabels`` of a fit are such."""
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The classes: (c,)."""
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Numbers of the labelled rows, ascending, among those of all processes: (m,)."""
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Their classes, as places in ``classes``: (m,)."""
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Their weights, positive; None where all are equal: (m,)."""
+
+
+def of_member(number: int) -> str:
+    """The prefix of the names of a member's arrays; the first member has none."""
+    return f"member{number}." if number else ""
+
+
+def arrays_after(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with ``prefix``, by the rest of their names."""
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}

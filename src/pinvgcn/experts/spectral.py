@@ -13,9 +13,7 @@ import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from pinvgcn.distributed.group import Group, together
-from pinvgcn.experts.labelled import LabelledRows
-from pinvgcn.experts.member_arrays import of_member
-from pinvgcn.experts.seen import Seen
+from pinvgcn.experts.seen import LabelledRows, Seen, of_member
 from pinvgcn.experts.training_nodes import TrainingNodes
 from pinvgcn.nn import PinvGCN, TrainingSettings, train
 from pinvgcn.nn.nodewise import NodeLayer, apply_networks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from pinvgcn.experts.labelled import LabelledRows
+from pinvgcn.experts.seen import LabelledRows
 from pinvgcn.nn import Labels, Problem, TrainingSettings
 from pinvgcn.nn.sampling import NodeSubsample, resolve_sample
 

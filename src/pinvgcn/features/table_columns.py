@@ -22,8 +22,16 @@ import pandas as pd
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ColumnError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of, whole_text
-from pinvgcn.features.table_counts import ColumnCounts, count_cells
-from pinvgcn.features.table_plans import FIELDS, KINDS, PARTS, ColumnPlan, plan_of, rare_below
+from pinvgcn.features.table_plans import (
+    FIELDS,
+    KINDS,
+    PARTS,
+    ColumnCounts,
+    ColumnPlan,
+    count_cells,
+    plan_of,
+    rare_below,
+)
 from pinvgcn.features.text_dates import parse_dates
 from pinvgcn.features.text_numbers import parse_numbers
 

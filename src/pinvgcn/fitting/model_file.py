@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks
-from pinvgcn.experts.member_arrays import arrays_after
+from pinvgcn.experts.seen import arrays_after
 from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores

@@ -16,7 +16,7 @@ from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.fitting.conformal import check_counts
-from pinvgcn.fitting.importance import TableImportance, expert_shares
+from pinvgcn.fitting.explanation import TableImportance, expert_shares
 from pinvgcn.fitting.prediction_sets import SetSizes, as_words, check_words
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output

@@ -26,7 +26,7 @@ from pinvgcn.jobs import Cost, Progress, fingerprint, silent
 from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
 from pinvgcn.tables.cost import cost_of_prediction
 from pinvgcn.tables.files import Copies, TableFiles
-from pinvgcn.tables.target import Target
+from pinvgcn.tables.plan import Target
 
 ROWS = 20_000  # of a chunk
 
