@@ -47,8 +47,8 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     ----------
     graph : {"auto", "gaussian", "categorical"} or Graph
         What joins the rows of X: distance between points, values shared in a table, or a graph that is
-        given (X then holds features of its nodes, or is None). "auto" is "categorical" where a column is not
-        of numbers, and "gaussian" for numbers: scale columns of different units, or pass "categorical".
+        given (X then holds features of its nodes, or is None). "auto" is "categorical" for a frame of more
+        than three columns or with one that is not of numbers, and for text; "gaussian" for other numbers.
     sigma : float, "auto" or "labels"
         "gaussian": the distance over which points see each other.
     rank, loops : int or None, float

@@ -42,6 +42,8 @@ TABLES = {
     "an array of text": np.array([["red", "1"], ["blue", "2"]]),
     "an array of objects": np.array([["red", 1.5], ["blue", None]], dtype=object),
     "a list": [["red", 1], ["blue", 2]],
+    "a frame of four columns of numbers": pd.DataFrame(RNG.normal(size=(4, 4))),
+    "a wide frame": pd.DataFrame(RNG.normal(size=(4, 40))),
 }
 NUMBERS = {
     "two columns": POINTS[:, :2],
@@ -53,7 +55,6 @@ NUMBERS = {
     "a list": [[1, 2.5], [3, 4]],
     "rows of different lengths": [[1, 2], [3]],
     "a frame": pd.DataFrame(POINTS),
-    "a wide frame": pd.DataFrame(RNG.normal(size=(4, 40))),
     "a frame that may miss numbers": FRAME[["count"]],
     "a sparse matrix": sp.eye(3),
     "nothing": None,
@@ -112,12 +113,14 @@ def test_sigma_is_found_by_the_labels_of_points_alone():
         SharedRows(quick(sigma="labels"), POINTS)
 
 
-def test_a_frame_of_numbers_is_its_array():
-    X = RNG.normal(size=(N, 6))
+@pytest.mark.parametrize(("columns", "kind"), [(3, "gaussian"), (6, "categorical")])
+def test_a_frame_of_numbers_is_points_up_to_three_columns(columns, kind):
+    X = RNG.normal(size=(N, columns))
     frame = pd.DataFrame(X)
     np.testing.assert_array_equal(
-        quick().fit(frame, LABELS).transduction_proba_, quick().fit(X, LABELS).transduction_proba_
+        quick().fit(frame, LABELS).transduction_proba_, quick(kind).fit(X, LABELS).transduction_proba_
     )
+    assert quick().fit(X, LABELS).graph_kind_ == "gaussian"
 
 
 def test_what_a_table_cannot_hold_is_refused():

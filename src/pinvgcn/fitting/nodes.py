@@ -36,6 +36,7 @@ ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not b
 REACH = 6.0  # σ, beyond which nothing is joined
 FAR = 4.0  # times the largest entry of an eigenvector in training, or that part of the smallest √degree
 WORDS = {"categorical": "a table", "gaussian": "points"}
+SPACE = 3  # columns of numbers of a frame, up to which they are coordinates
 
 
 class Nodes(ABC):
@@ -316,9 +317,9 @@ def is_scan(nodes: Nodes) -> bool:
 def graph_kind(X: Any, group: Group = ALONE) -> str:
     """ "categorical" for a table, "gaussian" for points; the same on all ranks.
 
-    A frame is a table if a column is not of numbers: text, categories, truth values, dates, objects. An array
-    or a list is one if it holds text. Other numbers are points, in frames as in arrays, however many columns
-    there are: a frame and its array give one model. Ranks without rows have no say.
+    A frame is a table if it has more than three columns, or one that is not of numbers: text, categories,
+    truth values, dates, objects. An array or a list is one if it holds text; other arrays are points. Ranks
+    without rows have no say.
     """
     with together(group):
         own = "categorical" if _is_table(X) else "gaussian"
@@ -338,7 +339,7 @@ def graph_kind(X: Any, group: Group = ALONE) -> str:
 
 def _is_table(X: Any) -> bool:
     if isinstance(X, pd.DataFrame):
-        return not all(_is_number(dtype) for dtype in X.dtypes)
+        return X.shape[1] > SPACE or not all(_is_number(dtype) for dtype in X.dtypes)
     try:
         array = np.asarray(X)
     except ValueError:  # rows of different lengths, which are refused later
