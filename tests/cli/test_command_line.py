@@ -298,7 +298,9 @@ def test_defaults_are_those_of_the_jobs() -> None:
         return inspect.signature(command).parameters[option].default
 
     assert float(str(default(reproduce, "budget"))) == runner.BUDGET == ReproduceRequest().budget
-    assert int(str(default(reproduce, "runs"))) == ReproduceRequest().runs
+    assert default(reproduce, "runs") is ReproduceRequest().runs is None
+    assert (str(default(reproduce, "training")),) == ReproduceRequest().training
+    assert (str(default(reproduce, "coordinates")),) == ReproduceRequest().coordinates
     assert default(compare, "budget") == isolated.BUDGET
     assert default(demo, "splits") == demo_job.SPLITS
 

@@ -17,7 +17,7 @@ import pytest
 from pinvgcn.cli import main
 from pinvgcn.cli.reproduce import METHODS
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce.catalogue import chosen_entries, chosen_experiments
+from pinvgcn.experiments.reproduce.job import chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import ledger_of
 from pinvgcn.report.page import source_digest
 
@@ -246,5 +246,5 @@ def test_a_file_of_results_of_a_newer_version(tmp_path: Path, capfd: pytest.Capt
     (tmp_path / "results.jsonl").write_text('{"kind": "session", "format": 9}\n')
     assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
     err = capfd.readouterr().err
-    assert "must begin a session of format 1 or older. Got 9 instead; upgrade pinvgcn" in err
+    assert "must begin a session of format 2 or older. Got 9 instead; upgrade pinvgcn" in err
     assert err.count("\n") == 1

@@ -13,22 +13,19 @@ from torch import Tensor, nn
 
 from pinvgcn import Hypergraph
 from pinvgcn.errors import MissingDependencyError
-from pinvgcn.nn.baselines import (
+from pinvgcn.nn.baselines.inputs import GraphInputs, HypergraphInputs, SparseProduct
+from pinvgcn.nn.baselines.networks import (
     ARMA,
     GCN,
     HGNN,
-    GraphInputs,
     GraphSAGE,
     HyperGCN,
-    HypergraphInputs,
     Network,
     averaging,
-    classify,
     normalised,
     renormalised,
-    train_baseline,
 )
-from pinvgcn.nn.baselines.inputs import SparseProduct
+from pinvgcn.nn.baselines.training import classify, train_baseline
 from pinvgcn.nn.dropout import DropoutKey, keep_mask
 
 RNG = np.random.default_rng(0)

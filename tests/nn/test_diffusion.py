@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from pinvgcn.nn.baselines import diffusion, gdc
+from pinvgcn.nn.baselines import gdc
+from pinvgcn.nn.baselines.gdc import diffusion
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
 ALPHA = 0.05

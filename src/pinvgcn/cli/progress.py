@@ -6,7 +6,6 @@ import datetime
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextColumn
@@ -16,10 +15,6 @@ from rich.text import Text
 
 from pinvgcn.cli.console import err
 from pinvgcn.jobs import Progress, silent
-from pinvgcn.wording import counted
-
-if TYPE_CHECKING:
-    from pinvgcn.experiments.reproduce.runner import Event
 
 PATIENCE = 1.0  # seconds before a stage is worth a line
 MANY = 10_000  # points or rows of a stage whose speed says something
@@ -43,36 +38,26 @@ def shown(*, quiet: bool = False, unit: str = "", steps: int = 0) -> Iterator[Pr
 
 
 @contextmanager
-def shown_runs() -> Iterator[tuple[Callable[[int], None], Callable[[Event], None]]]:
-    """Two callbacks for a job of many runs: how many there are, and what happens now.
+def shown_runs() -> Iterator[tuple[Progress, Callable[[str], None]]]:
+    """Progress that counts runs, and notes, which stay on the screen.
 
-    Each run that has ended is a line where there is no terminal. Trouble stays on the screen.
+    Each run that has ended is a line where there is no terminal.
     """
     console, started = err(), time.monotonic()
-    total = done = 0
-    last = ""
+    last = 0
+
+    def note(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True, style="yellow" if console.is_terminal else None)
+
+    def lines(stage: str, done: int = 0, total: int = 0) -> None:
+        nonlocal last
+        if stage and done > last:
+            since = datetime.timedelta(seconds=int(time.monotonic() - started))
+            console.print(f"{done} of {total}, {since}: {stage}", markup=False, soft_wrap=True)
+        last = done
+
     with _bar(console, "") if console.is_terminal else nullcontext() as bar:
-        report = silent if bar is None else _moving(bar, 0)
-
-        def plan(count: int) -> None:
-            nonlocal total
-            total = count
-            if bar is None:
-                console.print(f"{counted(count, 'run')} to do")
-
-        def show(event: Event) -> None:
-            nonlocal done, last
-            done += event.finished
-            line = event.line
-            if event.result and bar is None:
-                since = datetime.timedelta(seconds=int(time.monotonic() - started))
-                line = f"{done} of {total}, {since}: {event.result}"
-            if line and line != last and (bar is None or event.trouble):
-                console.print(line, markup=False, soft_wrap=True, style="yellow" if bar else None)
-            last = line or last
-            report("" if event.trouble else last, done, total)
-
-        yield plan, show
+        yield lines if bar is None else _moving(bar, 0), note
 
 
 def _bar(console: Console, unit: str) -> Bar:

@@ -18,17 +18,28 @@ def reproduce(
     ] = "all",
     # numbers are read below, so that messages say what was typed
     runs: Annotated[
-        str, options.option(metavar="INTEGER", help="Runs of each method; the paper has 100.")
-    ] = "100",
+        str | None,
+        options.option(metavar="INTEGER", help="Runs of each method; without it 5 to 100, by what it costs."),
+    ] = None,
     methods: Annotated[
         str | None,
         options.option(metavar="NAMES", help="Only these: pinvgcn,gcn,extra_trees (a wrong name lists all)."),
     ] = None,
+    training: Annotated[
+        str, options.option(metavar="NAMES", help="text, published (rate 0.05, one Adam), or both.")
+    ] = "text",
+    coordinates: Annotated[
+        str, options.option(metavar="NAMES", help="Of points: raw, centred, or both.")
+    ] = "raw",
     seed_start: Annotated[str, options.option(metavar="INTEGER", help="The seed of the first run.")] = "0",
     budget: Annotated[
         str, options.option(metavar="SECONDS", help="Seconds of a method on a data set at most.")
     ] = "3600",
     retry: Annotated[bool, options.option("--retry", help="Try again what has failed before.")] = False,
+    again: Annotated[bool, options.option("--again", help="Do again what another commit has done.")] = False,
+    dry_run: Annotated[
+        bool, options.option("--dry-run", help="Say what there is to do, and what it costs.")
+    ] = False,
     # no Path: that of "" would be the current folder
     out: Annotated[
         str, options.option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
@@ -47,20 +58,33 @@ def reproduce(
     from pinvgcn.wording import counted
 
     with loading():
-        from pinvgcn.experiments.reproduce.job import ReproduceRequest, parse_methods
+        from pinvgcn.experiments.reproduce.job import ReproduceRequest, parse_names, planned
         from pinvgcn.experiments.reproduce.job import reproduce as job
         from pinvgcn.experiments.reproduce.ledger import has_report, kept_runs
     request = ReproduceRequest(
         experiment=experiment,
-        runs=_read(runs, int),
-        methods=() if methods is None else parse_methods(methods),
+        runs=None if runs is None else _read(runs, int),
+        methods=() if methods is None else parse_names("methods", methods),
+        training=parse_names("training", training),
+        coordinates=parse_names("coordinates", coordinates),
+        again=again,
         seed_start=_read(seed_start, int),
         budget=_read(budget, float),
         retry=retry,
     )
+    console = stdout()
+    if dry_run:
+        parts = planned(request, out)
+        for part in parts:
+            line = f"{part.title}: {counted(part.runs, 'run')}, {part.there:,} of them there"
+            console.print(f"{line}; about {part.hours:.1f} processor hours", soft_wrap=True)
+        total = sum(part.hours for part in parts)
+        left = sum(part.runs - part.there for part in parts)
+        console.print(f"To do: {counted(left, 'run')}, about {total:.1f} processor hours", soft_wrap=True)
+        return
     try:
-        with shown_runs() as (planned, show):
-            outcome = job(request, out, show=show, planned=planned)
+        with shown_runs() as (progress, note):
+            outcome = job(request, out, progress=progress, note=note)
     except KeyboardInterrupt:
         there = counted(kept_runs(out), "run") + (", and a report of them" if has_report(out) else "")
         raise Interrupted(f"{out} holds {there}; the same command goes on from there") from None

@@ -37,13 +37,13 @@ class RunScore(ConfusionMetrics):
 
 @dataclass(frozen=True)
 class Summary:
-    """One method over all splits."""
+    """One method over all splits; standard deviations with n − 1, 0 for a single split."""
 
     method: str
     title: str
     description: str
     accuracy: float
-    accuracy_sd: float  # over the splits, with n − 1; 0 for a single split
+    accuracy_sd: float
     macro_f1: float
     macro_f1_sd: float
     mean_recall: float
@@ -149,34 +149,20 @@ class Comparison:
             "class_sizes": self.task.class_sizes.tolist(),
             "labels_per_class": self.task.per_class,
             "seeds": list(self.seeds),
-            "methods": {
-                line.method: {
-                    "title": line.title,
-                    "accuracy": line.accuracy,
-                    "accuracy_sd": line.accuracy_sd,
-                    "macro_f1": line.macro_f1,
-                    "macro_f1_sd": line.macro_f1_sd,
-                    "mean_recall": line.mean_recall,
-                    "recall": dict(zip(self.task.class_names, line.recall.tolist(), strict=True)),
-                    "seconds": line.seconds,
-                    "memory": line.memory,
-                    "runs": [
-                        {
-                            "seed": score.seed,
-                            "accuracy": score.accuracy,
-                            "macro_f1": score.macro_f1,
-                            "mean_recall": score.mean_recall,
-                            "confusion": score.confusion.tolist(),
-                            "seconds": score.seconds,
-                            "notes": list(score.notes),
-                        }
-                        for score in self.of(line.method)
-                    ],
-                }
-                for line in self.summaries()
-            },
+            "methods": {line.method: self._as_dict(line) for line in self.summaries()},
             "failures": self.failures,
         }
+
+    def _as_dict(self, line: Summary) -> dict[str, Any]:
+        numbers = {name: value for name, value in vars(line).items() if name not in ("method", "description")}
+        recall = dict(zip(self.task.class_names, line.recall.tolist(), strict=True))
+        measures = ("seed", "accuracy", "macro_f1", "mean_recall", "seconds")
+        runs = [
+            {name: getattr(score, name) for name in measures}
+            | {"confusion": score.confusion.tolist(), "notes": list(score.notes)}
+            for score in self.of(line.method)
+        ]
+        return numbers | {"recall": recall, "runs": runs}
 
 
 def _mean_and_spread(measure: str, scores: Sequence[RunScore]) -> dict[str, float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
@@ -22,6 +23,34 @@ TITLES = {  # of data sets
     "street": "Street scan", "citeseer": "Citeseer", "cora": "Cora", "pubmed": "Pubmed",
 }  # fmt: skip
 NOUNS: dict[Kind, str] = {"points": "points", "table": "rows", "network": "nodes"}
+
+
+Made = TypeVar("Made")
+KEPT = 5  # things that methods share
+
+
+class Shared:
+    """What several methods need of the same rows, made once: neighbours, spectra. The latest are kept.
+
+    ``wall`` and ``cpu`` are the seconds that this has saved: a method on its own would need them.
+    """
+
+    def __init__(self) -> None:
+        self.wall = self.cpu = 0.0
+        self._made: dict[Any, tuple[Any, float, float]] = {}
+
+    def __call__(self, key: Any, make: Callable[[], Made]) -> Made:
+        """What ``make`` returns, the first time that there is this key."""
+        if key in self._made:
+            found, wall, cpu = self._made[key] = self._made.pop(key)
+            self.wall, self.cpu = self.wall + wall, self.cpu + cpu
+            return found
+        wall, cpu = time.perf_counter() + self.wall, time.process_time() + self.cpu
+        found = make()  # for which other things may have been there
+        self._made[key] = found, time.perf_counter() + self.wall - wall, time.process_time() + self.cpu - cpu
+        if len(self._made) > KEPT:
+            del self._made[next(iter(self._made))]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +76,7 @@ class Task:
     # Of points: whether the methods see the local shapes of the classifier's defaults beside coordinates, and
     # their probabilities are averaged over the same neighbours.
     surroundings: bool = False
+    shared: Shared = field(default_factory=Shared, init=False, repr=False)
 
     @property
     def rows(self) -> int:
@@ -86,6 +116,12 @@ class Task:
     def take(self, rows: np.ndarray) -> Any:
         """Some rows of ``X``, by a boolean mask."""
         return self.X.loc[rows] if hasattr(self.X, "loc") else self.X[rows]
+
+    def with_labels(self, per_class: int | None) -> Task:
+        """The same rows, of which other labels are seen: what is made of the rows serves both."""
+        task = replace(self, per_class=per_class)
+        object.__setattr__(task, "shared", self.shared)
+        return task
 
     def labels(self, seed: int) -> np.ndarray:
         """What the methods see (n,): the true class, or -1. The standard split is the same for every seed."""
@@ -159,6 +195,7 @@ class Ready:
     task: Task
     reply: Callable[[Task, np.ndarray, int], Answer]
     seconds: dict[str, float] = field(default_factory=dict)
+    edges: Any = None  # (n, n), along which labels travel
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """The method's reply."""

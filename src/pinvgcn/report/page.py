@@ -11,6 +11,7 @@ import hashlib
 import os
 import platform
 import re
+import subprocess
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -97,6 +98,26 @@ def package_version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
+
+
+@cache
+def commit() -> str:
+    """The commit of the checkout that this package runs from, with a + where its files are changed; else its
+    version."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(SOURCE), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+    try:
+        git(
+            "ls-files", "--error-unmatch", "__init__.py"
+        )  # a checkout of something else may hold this package
+        return git("rev-parse", "--short=10", "HEAD") + (
+            "+" if git("status", "--porcelain", "--", ".") else ""
+        )
+    except (OSError, subprocess.SubprocessError):
+        return f"version {package_version('pinvgcn')}"
 
 
 def source_digest(folder: Path = SOURCE) -> str:

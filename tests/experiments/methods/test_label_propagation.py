@@ -9,11 +9,8 @@ import scipy.sparse as sp
 
 from pinvgcn.errors import ParameterError, TrainingError
 from pinvgcn.experiments.methods import BASELINES, label_propagation, plain_baselines
-from pinvgcn.experiments.methods.inputs import MethodInputs
 from pinvgcn.experiments.methods.label_propagation import (
-    Factorised,
-    Iterated,
-    PreparedSpreading,
+    LabelSpreading,
     Solver,
     poisson_learning,
     self_tuned,
@@ -41,7 +38,11 @@ def test_weights_of_points() -> None:
     np.testing.assert_allclose(W.toarray(), dense + dense.T, atol=1e-14)
 
 
-@pytest.mark.parametrize("solver", [Factorised(W), Iterated(W, tolerance=1e-12)], ids=["factors", "rounds"])
+@pytest.mark.parametrize(
+    "solver",
+    [Solver(W, factorised=True), Solver(W, factorised=False, tolerance=1e-12)],
+    ids=["factors", "rounds"],
+)
 def test_the_equation_is_solved(solver: Solver) -> None:
     assert solver.pieces == 2
     F = np.random.default_rng(1).normal(size=(60, 3))
@@ -57,8 +58,8 @@ def test_the_equation_is_solved(solver: Solver) -> None:
     np.testing.assert_allclose(u, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [Factorised, Iterated])
-def test_classes_by_the_dense_formula(kind: type[Solver]) -> None:
+@pytest.mark.parametrize("factorised", [True, False])
+def test_classes_by_the_dense_formula(factorised: bool) -> None:
     A = self_tuned(nearest_points(POINTS[:35], 5))
     labels = few(35, {0: 0, 4: 0, 9: 1, 20: 2})
     d = np.asarray(A.sum(axis=1)).ravel()
@@ -67,19 +68,20 @@ def test_classes_by_the_dense_formula(kind: type[Solver]) -> None:
     F[known] = np.eye(3)[labels[known]] - np.eye(3)[labels[known]].mean(axis=0)
     u = np.linalg.pinv(np.diag(d) - A.toarray()) @ F
     u -= d @ u / d.sum()
-    np.testing.assert_array_equal(poisson_learning(kind(A), labels, 3), u.argmax(axis=1))
+    solver = Solver(A, factorised=factorised)
+    np.testing.assert_array_equal(poisson_learning(solver, labels, 3), u.argmax(axis=1))
     priors = np.array([0.1, 0.2, 0.7])
     weighted = (u * priors / np.array([0.5, 0.25, 0.25])).argmax(axis=1)
-    np.testing.assert_array_equal(poisson_learning(kind(A), labels, 3, priors=priors), weighted)
+    np.testing.assert_array_equal(poisson_learning(solver, labels, 3, priors=priors), weighted)
     assert (weighted != u.argmax(axis=1)).any()
 
 
-@pytest.mark.parametrize("kind", [Factorised, Iterated])
-def test_pieces_with_labels_of_one_class_or_of_none(kind: type[Solver]) -> None:
+@pytest.mark.parametrize("factorised", [True, False])
+def test_pieces_with_labels_of_one_class_or_of_none(factorised: bool) -> None:
     clique = np.ones((4, 4)) - np.eye(4)
     A = sp.csr_array(sp.block_diag([clique, clique, clique, np.zeros((1, 1))]))
     labels = few(13, {0: 2, 4: 0, 7: 1, 5: 0})
-    codes = poisson_learning(kind(A), labels, 3)
+    codes = poisson_learning(Solver(A, factorised=factorised), labels, 3)
     np.testing.assert_array_equal(codes[:4], 2)
     np.testing.assert_array_equal(codes[[4, 5, 7]], [0, 0, 1])
     np.testing.assert_array_equal(codes[8:], 0)  # the class with most labels
@@ -88,7 +90,7 @@ def test_pieces_with_labels_of_one_class_or_of_none(kind: type[Solver]) -> None:
 def test_an_equation_that_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_propagation, "POISSON_ROUNDS", 2)
     with pytest.raises(TrainingError, match="not solved to 1e-06 in 2 rounds"):
-        poisson_learning(Iterated(W), few(60, {0: 0, 5: 1, 40: 0, 41: 1}), 2)
+        poisson_learning(Solver(W, factorised=False), few(60, {0: 0, 5: 1, 40: 0, 41: 1}), 2)
 
 
 def test_label_spreading_is_its_closed_form() -> None:
@@ -99,7 +101,8 @@ def test_label_spreading_is_its_closed_form() -> None:
     Y = np.zeros((60, 3))
     Y[labels >= 0, labels[labels >= 0]] = 1
     F = np.linalg.solve(np.eye(60) - 0.2 * S, 0.8 * Y)
-    answer = PreparedSpreading(A, {}, MethodInputs(None, None)).answer(labels, 0)
+    task = Task("n", "N", "network", np.zeros((60, 1)), labels, ("a", "b", "c"), 1, graph=SparseGraph(A))
+    answer = LabelSpreading(k=None).prepare(task).answer(labels, 0)
     np.testing.assert_array_equal(answer.codes, F.argmax(axis=1))
     shares = F / F.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(answer.model.label_distributions_, shares, atol=1e-2)  # it stops at 1e-3
@@ -134,7 +137,7 @@ def test_the_edges_of_a_network_and_not_its_features(name: str) -> None:
         "n", "N", "network", words, np.repeat([1, 0], 9), ("a", "b"), 1, graph=SparseGraph(A, loops=1.0)
     )
     prepared = ALONG_EDGES[name].prepare(task)
-    edges = prepared.A if isinstance(prepared, PreparedSpreading) else prepared.solver.W
+    edges = prepared.edges
     np.testing.assert_array_equal(edges.toarray(), A.toarray())
     np.testing.assert_array_equal(prepared.answer(few(18, {2: 1, 11: 0}), 0).codes, task.y)
 

@@ -11,14 +11,13 @@ import pytest
 from pinvgcn.datasets import Dataset
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce import citation, hypergraphs, oakland, rank, regularization
-from pinvgcn.experiments.reproduce.catalogue import EXPERIMENTS, chosen_entries, chosen_experiments
-from pinvgcn.experiments.reproduce.experiment import Entry
+from pinvgcn.experiments.reproduce import figures, tables
+from pinvgcn.experiments.reproduce.experiment import CLOUDS, NETWORKS, TABLES, Entry, TaskSpec
+from pinvgcn.experiments.reproduce.job import EXPERIMENTS, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import CLOUDS, NETWORKS, TABLES, TaskSpec
-from pinvgcn.experiments.reproduce.worker import diameter, statistics
+from pinvgcn.experiments.reproduce.statistics import diameter, statistics
 
 NOTHING = Results(Ledger(Path("nowhere")))
 ENTRIES = [entry for experiment in EXPERIMENTS.values() for entry in experiment.entries()]
@@ -68,16 +67,16 @@ def test_every_row_of_the_paper_is_there() -> None:
 
 
 def test_what_is_corrected_stands_beside_the_paper_and_does_not_count() -> None:
-    beside = [row for row in oakland.rows() if row.theirs and not row.counts]
+    beside = [row for row in tables.oakland_rows() if row.theirs and not row.counts]
     assert len(beside) == 6
-    counted = {entry.method.name for entry, _ in oakland.OAKLAND.reported(NOTHING)}
+    counted = {entry.method.name for entry, _ in tables.OAKLAND.reported(NOTHING)}
     assert not counted & {row.method.name for row in beside}
     assert {"pinvgcn paper sigma=100 rank=100", "gcn knn=10 sigma=100"} <= counted
 
 
 def test_ranks_beyond_the_largest_are_the_largest() -> None:
     full = pinv("paper").name
-    names = [rank.entry("mushroom", r).method.name for r in (80, 85, 111)]
+    names = [figures.of_rank("mushroom", r).method.name for r in (80, 85, 111)]
     assert names == ["pinvgcn paper rank=80", full, full]
 
 
@@ -94,11 +93,11 @@ def test_settings_of_the_paper_and_corrected_ones() -> None:
 def test_of_two_readings_of_without_high_pass_the_text_s_counts() -> None:
     without = {
         row.method.name: row.counts
-        for row in hypergraphs.rows()
+        for row in tables.hypergraph_rows()
         if row.theirs and row.theirs["method"] == "PinvGCN without high-pass"
     }
     assert without == {"pinvgcn paper no-high-pass": True, "pinvgcn paper low-rank": False}
-    counted = [entry.method.name for entry, _ in hypergraphs.HYPERGRAPHS.reported(NOTHING)]
+    counted = [entry.method.name for entry, _ in tables.HYPERGRAPHS.reported(NOTHING)]
     assert counted.count("pinvgcn paper no-high-pass") == 3
     assert "pinvgcn paper low-rank" not in counted
 
@@ -109,6 +108,9 @@ def test_only_some_methods() -> None:
         "pinvgcn paper",
         "pinvgcn paper no-high-pass",
         "pinvgcn paper low-rank",
+        "pinvgcn paper published",
+        "pinvgcn paper no-high-pass published",
+        "pinvgcn paper low-rank published",
         "pinvgcn default",
     }
     with pytest.raises(ParameterError, match="methods of hypergraphs must be one of"):
@@ -135,16 +137,16 @@ def test_the_diameter_of_a_box() -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_statistics_of_hypergraphs(name: str, data_set: Callable[[str], Dataset]) -> None:
     data_set(name)
-    ours, theirs = statistics(hypergraphs.SPECS[name].load()), paper()["table_hypergraph_info"][name]
+    ours, theirs = statistics(tables.SPECS[name].load()), paper()["table_hypergraph_info"][name]
     assert (ours["nodes"], ours["hyperedges"], ours["classes"]) == (theirs["n"], theirs["hyperedges"], 2)
     assert round(ours["eigengap"], 2) == theirs["eigengap"]
-    assert ours["largest_rank"] == rank.LARGEST[name]
+    assert ours["largest_rank"] == figures.LARGEST[name]
 
 
 @pytest.mark.parametrize("name", CLOUDS)
 def test_statistics_of_clouds(name: str, data_set: Callable[[str], Dataset]) -> None:
     data_set(name)
-    ours, theirs = statistics(oakland.SPECS[name].load()), paper()["table_oakland_info"][name]
+    ours, theirs = statistics(tables.SPECS[name].load()), paper()["table_oakland_info"][name]
     assert (ours["nodes"], ours["classes"]) == (theirs["nodes"], theirs["classes"])
     assert round(ours["label_rate"], 2) == theirs["label_rate"]
     assert round(ours["diameter"], 1) == theirs["diameter"]
@@ -155,7 +157,7 @@ def test_statistics_of_clouds(name: str, data_set: Callable[[str], Dataset]) -> 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_statistics_of_networks(name: str, data_set: Callable[[str], Dataset]) -> None:
     data_set(name)
-    ours, theirs = statistics(citation.SPECS[name].load()), paper()["table_citation"][name]
+    ours, theirs = statistics(tables.SPECS[name].load()), paper()["table_citation"][name]
     assert (ours["nodes"], ours["components"]) == (theirs["n"], theirs["components"])
     assert round(ours["eigengap"], 4) == theirs["eigengap"]
 
@@ -163,4 +165,4 @@ def test_statistics_of_networks(name: str, data_set: Callable[[str], Dataset]) -
 def test_the_grid_of_the_regularization() -> None:
     for data in NETWORKS:
         for curve in paper()["figure_categorical_regularization"][data].values():
-            assert tuple(R for R, _ in curve) == regularization.FACTORS
+            assert tuple(R for R, _ in curve) == figures.FACTORS

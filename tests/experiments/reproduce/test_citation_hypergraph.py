@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from pinvgcn.datasets import Dataset
 from pinvgcn.errors import ParameterError
-from pinvgcn.experiments.reproduce.task_specs import citation_hypergraph
+from pinvgcn.experiments.reproduce.experiment import citation_hypergraph
 
 # a path 0 – 1 – 2 and a lonely node 3; three words, of which nobody has the last
 A = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], dtype=float)

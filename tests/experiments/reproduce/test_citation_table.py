@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pinvgcn.experiments.methods import plain_baselines
-from pinvgcn.experiments.reproduce import citation, regularization
-from pinvgcn.experiments.reproduce.document import Table
+from pinvgcn.experiments.reproduce import figures, tables
+from pinvgcn.experiments.reproduce.blocks import Table
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import paper
 from pinvgcn.experiments.reproduce.results import Results
@@ -26,7 +26,7 @@ def results(tmp_path: Path) -> Results:
         ("cora", 2.0, (0.75,)),
         ("citeseer", 0.2, (0.69, 0.69)),
     ):
-        entry = regularization.entry(data, R, 500)
+        entry = figures.regularized(data, R, 500)
         about = {"question": entry.spec.key, "method": entry.method.name}
         for seed, accuracy in enumerate(accuracies):
             ledger.append("run", **about, seed=seed, accuracy=accuracy, seconds={"training": 1.0})
@@ -34,7 +34,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def test_the_best_regularization_is_chosen_among_those_that_ran(results: Results) -> None:
-    (table,) = citation.CITATION.blocks(results)
+    (table,) = tables.CITATION.blocks(results)
     assert isinstance(table, Table)
     (row,) = [row for row in table.rows if row[0].text == BEST]
     citeseer, cora, pubmed = row[1:]
@@ -46,7 +46,7 @@ def test_the_best_regularization_is_chosen_among_those_that_ran(results: Results
 
 
 def test_it_counts_as_one_accuracy_of_the_paper_each(results: Results) -> None:
-    counted = citation.reported(results)[-3:]
+    counted = tables.CITATION.reported(results)[-3:]
     assert [entry.spec.key for entry, _ in counted] == [
         "citeseer hypergraph R=0.2, standard split",
         "cora hypergraph R=0.5, standard split",
@@ -56,20 +56,20 @@ def test_it_counts_as_one_accuracy_of_the_paper_each(results: Results) -> None:
         paper()["table_citation"][data]["rank500_best_regularization"]
         for data in ("citeseer", "cora", "pubmed")
     ]
-    tally = results.tally(citation.reported(results))
+    tally = results.tally(tables.CITATION.reported(results))
     assert (tally.reported, tally.computed, tally.within, tally.better) == (15, 2, 1, 1)
 
 
 def test_the_work_has_the_whole_curve_and_the_plain_methods() -> None:
-    keys = {entry.key for entry in citation.entries()}
+    keys = {entry.key for entry in tables.CITATION.entries()}
     for data in ("citeseer", "cora", "pubmed"):
-        assert {regularization.entry(data, R, 500).key for R in regularization.FACTORS} <= keys
+        assert {figures.regularized(data, R, 500).key for R in figures.FACTORS} <= keys
         for method in plain_baselines("network"):
             assert (f"{data}, standard split", method.name) in keys
 
 
 def test_the_plain_methods_have_rows(results: Results) -> None:
-    (table,) = citation.CITATION.blocks(results)
+    (table,) = tables.CITATION.blocks(results)
     assert isinstance(table, Table)
     labels = [row[0].text for row in table.rows]
     assert labels[-7:] == [method.title for method in plain_baselines("network")]

@@ -10,13 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
 from pinvgcn.experiments.reproduce.experiment import Entry
+from pinvgcn.experiments.reproduce.figures import (
+    RANK,
+    REGULARIZATION,
+    SPLIT_SIZE,
+    of_rank,
+    regularized,
+    split_size,
+)
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.rank import RANK
-from pinvgcn.experiments.reproduce.rank import entry as rank_entry
-from pinvgcn.experiments.reproduce.regularization import REGULARIZATION
-from pinvgcn.experiments.reproduce.regularization import entry as regularization_entry
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.split_size import SPLIT_SIZE, TaskSpec, methods
 from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
 
 LOOK = Look("Method", "black", "o")
@@ -72,11 +75,11 @@ def kept(ledger: Ledger, entry: Entry, *accuracies: float) -> None:
 
 def test_all_three_figures_treat_single_runs_and_perfect_ones_alike(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "results.jsonl")
-    ours = methods()["PinvGCN"]
+    ours = split_size()["mushroom"][0]
     three = [
-        (SPLIT_SIZE, [Entry(TaskSpec("mushroom", size), ours) for size in (5, 10, 20)]),
-        (REGULARIZATION, [regularization_entry("citeseer", R, 200) for R in (0.01, 0.02, 0.05)]),
-        (RANK, [rank_entry("oakland1", rank) for rank in (5, 10, 15)]),
+        (SPLIT_SIZE, [ours.entries[size] for size in (5, 10, 20)]),
+        (REGULARIZATION, [regularized("citeseer", R, 200) for R in (0.01, 0.02, 0.05)]),
+        (RANK, [of_rank("oakland1", rank) for rank in (5, 10, 15)]),
     ]
     for experiment, (single, twice, perfect) in three:
         kept(ledger, single, 0.9)

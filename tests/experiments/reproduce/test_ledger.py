@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_a_foreign_line_is_named(tmp_path: Path, text: str) -> None:
         Ledger.open(path)
 
 
-@pytest.mark.parametrize("found", [2, 17, "1", None])
+@pytest.mark.parametrize("found", [3, 17, "1", None])
 def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path, found: object) -> None:
     path = tmp_path / "results.jsonl"
     filled(path).append("session", format=found)
@@ -121,7 +122,7 @@ def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path, found: obje
     with pytest.raises(DataError) as caught:
         Ledger.open(path)
     assert str(caught.value) == (
-        f"Line 5 of {path} must begin a session of format 1 or older. Got {found!r} instead; upgrade "
+        f"Line 5 of {path} must begin a session of format 2 or older. Got {found!r} instead; upgrade "
         "pinvgcn, or choose another folder with --out."
     )
     assert path.read_bytes() == content
@@ -134,10 +135,10 @@ def test_sessions_that_say_less_are_read(tmp_path: Path) -> None:
     assert Ledger.open(ledger.path).lines == ledger.lines
 
 
-def test_a_seed_that_ran_twice_counts_once(tmp_path: Path) -> None:
+def test_of_a_seed_that_ran_twice_the_last_run_counts(tmp_path: Path) -> None:
     ledger = filled(tmp_path / "results.jsonl")
     ledger.append("run", question="q", method="m", seed=0, accuracy=0.9)
-    assert ledger.runs("q", "m")[0]["accuracy"] == 0.5
+    assert ledger.runs("q", "m")[0]["accuracy"] == 0.9
 
 
 def test_a_failure_counts_until_something_has_run(tmp_path: Path) -> None:
@@ -170,3 +171,26 @@ def test_a_failure_of_statistics_has_no_method(tmp_path: Path) -> None:
     assert ledger.failure("q", "m") is None
     ledger.append("statistics", question="q", numbers={})
     assert ledger.failure("q") is None
+
+
+def test_a_shortened_file_says_the_same_and_is_continued(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    ledger = filled(path)
+    weights = {"zero impulse": 0.1, "pseudoinverse": 0.2, "high-pass": 0.3}
+    for seed in range(4):
+        about = {"question": "q", "method": "n", "seed": seed, "commit": "a" if seed < 3 else "b"}
+        more = {"seconds": {"fit": 1.0, "predict": 0.5}, "cpu": 1.25, "facts": {"weights": weights}}
+        ledger.append("run", **about, accuracy=0.5 + seed / 8, **more)
+    before = {key: Ledger.open(path).runs("q", key) for key in ("m", "n")}
+    ledger.shorten()
+    short = Ledger.open(path)
+    for key, runs in before.items():
+        for seed, run in short.runs("q", key).items():
+            for name in ("accuracy", "commit", "cpu"):
+                assert run.get(name) == runs[seed].get(name)
+            assert sum(run["seconds"].values()) == sum(runs[seed].get("seconds", {}).values())
+        assert list(short.runs("q", key)) == list(runs)
+    assert short.runs("q", "n")[2]["facts"] == {"weights": weights}
+    assert [line["kind"] for line in map(json.loads, path.read_text().splitlines())].count("runs") == 4
+    short.append("run", question="q", method="n", seed=9, accuracy=0.25, seconds={})
+    assert sorted(Ledger.open(path).runs("q", "n")) == [0, 1, 2, 3, 9]

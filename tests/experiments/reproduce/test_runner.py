@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from behaviours import Behaves
 
-from pinvgcn.experiments.reproduce.experiment import Entry
-from pinvgcn.experiments.reproduce.hypergraphs import HYPERGRAPHS
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.runner import Event, Runner
-from pinvgcn.experiments.reproduce.task_specs import TaskSpec
+from pinvgcn.experiments.reproduce.runner import Runner
+from pinvgcn.experiments.reproduce.tables import HYPERGRAPHS
 
 MUSHROOM = TaskSpec("mushroom", 10)
 NO_SPLIT = TaskSpec("mushroom")  # asks for a standard split, which mushrooms do not have
@@ -33,7 +32,8 @@ class Troubles:
     """One session in which nearly everything goes wrong."""
 
     ledger: Ledger
-    events: list[Event]
+    notes: list[str]
+    done: int
     seconds: float
 
     def failure(self, name: str) -> dict:
@@ -48,12 +48,12 @@ class Troubles:
 @pytest.fixture(scope="module")
 def troubles(tmp_path_factory: pytest.TempPathFactory) -> Troubles:
     ledger = Ledger.open(tmp_path_factory.mktemp("troubles") / "results.jsonl")
-    events: list[Event] = []
+    notes: list[str] = []
     started = time.monotonic()
-    with Runner(ledger, budget=BUDGET, show=events.append) as runner:
+    with Runner(ledger, budget=BUDGET, note=notes.append) as runner:
         runner.describe([NO_SPLIT])
         runner.run([entry(name) for name in (*WELL[:2], *TROUBLED, *WELL[2:])], range(3))
-    return Troubles(ledger, events, time.monotonic() - started)
+    return Troubles(ledger, notes, runner.done, time.monotonic() - started)
 
 
 def test_what_works_is_kept_with_its_seconds_and_facts(troubles: Troubles) -> None:
@@ -113,8 +113,8 @@ def test_a_run_that_is_too_slow_is_ended(troubles: Troubles) -> None:
 
 
 def test_all_runs_are_behind_us_at_the_end(troubles: Troubles) -> None:
-    assert sum(event.finished for event in troubles.events) == 3 * (len(WELL) + len(TROUBLED))
-    assert sum(event.trouble for event in troubles.events) == len(TROUBLED) + 1
+    assert troubles.done == 3 * (len(WELL) + len(TROUBLED))
+    assert len(troubles.notes) == len(TROUBLED) + 1
 
 
 def test_statistics_that_fail_are_kept_as_a_failure_and_told(troubles: Troubles, tmp_path: Path) -> None:
@@ -163,11 +163,9 @@ def test_other_seeds_a_package_that_may_be_there_now_and_what_else_may_have_chan
 
 
 def test_what_is_not_tried_again_is_told(troubles: Troubles) -> None:
-    events: list[Event] = []
-    with Runner(troubles.ledger, budget=BUDGET, show=events.append) as runner:
+    told: list[str] = []
+    with Runner(troubles.ledger, budget=BUDGET, note=told.append) as runner:
         runner.tell_given_up([entry(name) for name in (*WELL, *TROUBLED)], range(3))
-    assert all(event.trouble for event in events)
-    told = [event.line for event in events]
     assert [line.split()[4] for line in told] == [
         "Fails", "Greedy", "Allocator", "Unprepared", "Dies", "Leaves",
     ]  # fmt: skip
@@ -193,9 +191,9 @@ def test_what_was_too_slow_for_its_first_run_needs_a_larger_budget(tmp_path: Pat
     assert planned(9.0) == planned(1.0) == [(1, 2)]
     too_slow(0)
     assert planned(9.0) == []
-    events: list[Event] = []
-    Runner(ledger, budget=9.0, show=events.append).tell_given_up([entry("sleepy")], range(3))
-    assert [event.line for event in events] == [
+    told: list[str] = []
+    Runner(ledger, budget=9.0, note=told.append).tell_given_up([entry("sleepy")], range(3))
+    assert told == [
         "Mushroom (10 per class), Sleepy failed before (over budget, 9 s); --retry tries it again"
     ]
     assert planned(10.0) == [(1, 2)]
@@ -204,15 +202,12 @@ def test_what_was_too_slow_for_its_first_run_needs_a_larger_budget(tmp_path: Pat
 def test_an_interrupted_session_continues_where_it_stopped(tmp_path: Path) -> None:
     """By hand after two runs, and by a power cut in the middle of a line: in the end nothing is amiss."""
     path = tmp_path / "results.jsonl"
-    finished = 0
 
-    def interrupt(event: Event) -> None:
-        nonlocal finished
-        finished += event.finished
-        if finished == 2:
+    def interrupt(stage: str, done: int = 0, total: int = 0) -> None:
+        if done == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), Runner(Ledger.open(path), show=interrupt) as runner:
+    with pytest.raises(KeyboardInterrupt), Runner(Ledger.open(path), progress=interrupt) as runner:
         runner.run([entry("half")], range(5))
     assert list(Ledger.open(path).runs(MUSHROOM.key, "half")) == [0, 1]
     path.write_bytes(path.read_bytes()[:-9])
@@ -238,14 +233,14 @@ def test_missing_data_are_told_once_and_not_kept_as_a_failure(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PINVGCN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # no network here
-    events: list[Event] = []
+    told: list[str] = []
     spec = TaskSpec("covertype45", 10)
-    with Runner(Ledger.open(tmp_path / "results.jsonl"), show=events.append) as runner:
+    with Runner(Ledger.open(tmp_path / "results.jsonl"), note=told.append) as runner:
         runner.describe([spec])
         runner.run([Entry(spec, Behaves("well")), Entry(spec, Behaves("half")), entry("well")], range(2))
-    (message,) = [event.line for event in events if event.trouble]
+    (message,) = told
     assert message.startswith("Covertype45 left out: covertype/covtype.data.gz is not on this machine")
     assert "https://archive.ics.uci.edu" in message
     assert [line["question"] for line in runner.ledger.lines if line["kind"] == "run"] == [MUSHROOM.key] * 2
     assert not [line for line in runner.ledger.lines if line["kind"] == "failure"]
-    assert sum(event.finished for event in events) == 2  # what is known to be missing is not planned
+    assert runner.done == 2  # what is known to be missing is not planned

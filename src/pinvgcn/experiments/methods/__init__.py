@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pinvgcn.checks import check_choice
 from pinvgcn.experiments.methods.label_propagation import (
     POISSON_ALONG_EDGES,
@@ -18,7 +16,7 @@ from pinvgcn.experiments.methods.label_propagation import (
     LabelSpreading,
     PoissonLearning,
 )
-from pinvgcn.experiments.methods.networks import arma, gcn, gdc, graph_sage, hgnn, hypergcn
+from pinvgcn.experiments.methods.networks import network
 from pinvgcn.experiments.methods.supervised import SELF_TRAINING, SUPERVISED, CatBoost
 from pinvgcn.experiments.task import Kind, Method
 
@@ -39,21 +37,16 @@ PLAIN = (
 )  # fmt: skip
 SIMPLE = ("majority", "logistic_regression", "nearest_neighbour", "extra_trees")  # quick, and known to many
 
-# what the paper's tables have, by the names there
-PAPER: dict[str, Callable[[int | None, float | None], Method]] = {
-    "GCN": gcn,
-    "GraphSAGE": lambda k, sigma: graph_sage(k),
-    "GDC": lambda k, sigma: gdc(k),
-    "ARMA": arma,
-    "HGNN*": lambda k, sigma: hgnn(),
-    "FastHyperGCN": lambda k, sigma: hypergcn(),
-}
+# the networks of the paper's tables, by the names there
+PAPER = {
+    "GCN": "gcn", "GraphSAGE": "graphsage", "GDC": "gdc", "ARMA": "arma", "HGNN*": "hgnn",
+    "FastHyperGCN": "hypergcn",
+}  # fmt: skip
 
 
 def paper_baseline(name: str, *, knn: int | None = None, sigma: float | None = None) -> Method:
     """A method of the paper's tables, by the name and the columns that it has there."""
-    check_choice("name", name, PAPER)
-    return PAPER[name](knn, sigma)
+    return network(PAPER[check_choice("name", name, PAPER)], knn, sigma)
 
 
 def plain_baselines(kind: Kind) -> list[Method]:
@@ -67,4 +60,4 @@ def plain_baselines(kind: Kind) -> list[Method]:
 
 def network_baselines() -> list[Method]:
     """The networks on the edges that citation networks have."""
-    return [gcn(), graph_sage(), gdc(), arma()]
+    return [network(kind) for kind in ("gcn", "graphsage", "gdc", "arma")]

@@ -122,11 +122,13 @@ def adjacency(task: Task, k: int | None, sigma: float | None = None) -> sp.csr_a
     by the number of hyperedges that they share, with weights 1.
     """
     if task.kind == "points":
-        return undirected(nearest_points(task.X, required(task, k)), sigma=sigma)
+        near = task.shared(("near", k), lambda: nearest_points(task.X, required(task, k)))
+        return undirected(near, sigma=sigma)
     if isinstance(task.graph, SparseGraph):
         A = task.graph.adjacency
         return sp.csr_array(A - sp.diags_array(A.diagonal()))
-    return undirected(sharing_most(hypergraph(task), required(task, k)))
+    near = task.shared(("sharing", k), lambda: sharing_most(hypergraph(task), required(task, k)))
+    return undirected(near)
 
 
 def hypergraph(task: Task) -> Hypergraph:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,8 @@ from sklearn.semi_supervised import LabelSpreading as Spreading
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.errors import TrainingError
-from pinvgcn.experiments.methods.inputs import MethodInputs, adjacency, method_inputs, required
-from pinvgcn.experiments.task import Answer, PreparedMethod, Task
+from pinvgcn.experiments.methods.inputs import adjacency, method_inputs, required
+from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 from pinvgcn.graphs import nearest_points, undirected
 
 SPREADING_ROUNDS = 1000  # at most: it converges in some tens
@@ -44,7 +43,17 @@ class LabelSpreading:
             A = adjacency(task, self.k)
         else:
             A = undirected(similar(inputs.rows, required(task, self.k)))
-        return PreparedSpreading(A, {**inputs.seconds, "graph": time.perf_counter() - start}, inputs)
+        seconds = {**inputs.seconds, "graph": time.perf_counter() - start}
+
+        def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
+            """The labels that have seeped to each row."""
+            start = time.perf_counter()
+            model = Spreading(kernel=lambda X, Y: sp.csr_matrix(A), max_iter=SPREADING_ROUNDS)
+            model.fit(np.zeros((len(labels), 1)), labels)  # the graph alone counts
+            codes = inputs.most_probable(model.label_distributions_, model.classes_)
+            return Answer(codes=codes, seconds={"fit": time.perf_counter() - start}, model=model)
+
+        return Ready(task, answer, seconds, A)
 
 
 SPREADING_ALONG_EDGES = LabelSpreading(
@@ -56,23 +65,6 @@ def similar(rows: np.ndarray, k: int) -> sp.csr_array:
     """Distances of each row to the k nearest others (n, n), all pairs: in many columns no tree is quicker."""
     search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=-1).fit(rows.astype(np.float32))
     return sp.csr_array(search.kneighbors_graph(mode="distance"))
-
-
-@dataclass(frozen=True)
-class PreparedSpreading:
-    """Any number of labels on one graph."""
-
-    A: sp.csr_array
-    seconds: dict[str, float]
-    inputs: MethodInputs
-
-    def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """The labels that have seeped to each row."""
-        start = time.perf_counter()
-        model = Spreading(kernel=lambda X, Y: sp.csr_matrix(self.A), max_iter=SPREADING_ROUNDS)
-        model.fit(np.zeros((len(labels), 1)), labels)  # the graph alone counts
-        codes = self.inputs.most_probable(model.label_distributions_, model.classes_)
-        return Answer(codes=codes, seconds={"fit": time.perf_counter() - start}, model=model)
 
 
 TOLERANCE = 1e-6
@@ -99,13 +91,21 @@ class PoissonLearning:
         start = time.perf_counter()
         in_space = task.kind == "points"
         if in_space:
-            W = self_tuned(nearest_points(task.X, required(task, self.k)))
+            k = required(task, self.k)
+            W = self_tuned(task.shared(("near", k), lambda: nearest_points(task.X, k)))
         else:
             W = adjacency(task, self.k)
         made = time.perf_counter()
-        solver = Factorised(W) if in_space else Iterated(W)
+        solver = Solver(W, factorised=in_space)
         seconds = {"graph": made - start, "factors": time.perf_counter() - made}
-        return PreparedPoisson(solver, len(task.class_names), seconds)
+
+        def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
+            """Solve for u."""
+            start = time.perf_counter()
+            codes = poisson_learning(solver, labels, len(task.class_names))
+            return Answer(codes=codes, seconds={"solve": time.perf_counter() - start})
+
+        return Ready(task, answer, seconds, W)
 
 
 POISSON_ALONG_EDGES = PoissonLearning(
@@ -113,21 +113,6 @@ POISSON_ALONG_EDGES = PoissonLearning(
     title="Poisson learning",
     description="Treats labels as sources and sinks of a flow along the edges.",
 )
-
-
-@dataclass(frozen=True)
-class PreparedPoisson:
-    """Any number of labels on one graph."""
-
-    solver: Solver
-    n_classes: int
-    seconds: dict[str, float]
-
-    def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """Solve for u."""
-        start = time.perf_counter()
-        codes = poisson_learning(self.solver, labels, self.n_classes)
-        return Answer(codes=codes, seconds={"solve": time.perf_counter() - start})
 
 
 def self_tuned(distances: sp.csr_array) -> sp.csr_array:
@@ -164,65 +149,43 @@ def poisson_learning(
     return codes
 
 
-class Solver(ABC):
-    """u with (D − W) u = F and Σ d_i u_i = 0 on each connected piece, where F sums to zero."""
+class Solver:
+    """u with (D − W) u = F and Σ d_i u_i = 0 on each connected piece, where F sums to zero.
 
-    def __init__(self, W: sp.csr_array) -> None:
-        self.W = W
+    ``factorised``: by an LU factorisation with one node of each piece held at zero. For graphs of points in
+    space, whose factors stay sparse, and whose thin connections make iterations slow (Oakland 2: 44 s for
+    each set of labels, against 4 s for all of them). Else by conjugate gradients, preconditioned by D: for
+    graphs without geometry, whose factors would fill up, but whose nodes are few steps apart.
+    """
+
+    def __init__(self, W: sp.csr_array, *, factorised: bool, tolerance: float = TOLERANCE) -> None:
         self.d = np.asarray(W.sum(axis=1)).ravel()
         self.pieces, self.piece = connected_components(W, directed=False)
+        self.tolerance = tolerance
+        self._L = sp.csc_array(sp.diags_array(self.d) - W)
+        self._factors = None
+        if factorised:
+            self._free = np.ones(len(self.d), dtype=bool)
+            self._free[np.unique(self.piece, return_index=True)[1]] = False
+            if self._free.any():
+                free = sp.csc_matrix(self._L[self._free][:, self._free])
+                options = {"SymmetricMode": True}
+                self._factors = splu(free, "MMD_AT_PLUS_A", diag_pivot_thresh=0, options=options)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """u: (n, m), for F: (n, m)."""
-        u = self.some_solution(F)
+        u = np.zeros_like(F)
+        if self._factors is not None:
+            u[self._free] = self._factors.solve(F[self._free])
+        else:
+            u = self._iterated(F)
         level = np.zeros((self.pieces, F.shape[1]))
         np.add.at(level, self.piece, self.d[:, None] * u)
         volume = np.bincount(self.piece, weights=self.d)[:, None]
         return u - np.divide(level, volume, out=np.zeros_like(level), where=volume > 0)[self.piece]
 
-    @abstractmethod
-    def some_solution(self, F: np.ndarray) -> np.ndarray:
-        """u up to a constant on each piece."""
-
-
-class Factorised(Solver):
-    """By an LU factorisation with one node of each piece held at zero.
-
-    For graphs of points in space, whose factors stay sparse, and whose thin connections make
-    ``Iterated`` slow (Oakland 2: 44 s for each set of labels, against 4 s for all of them).
-    """
-
-    def __init__(self, W: sp.csr_array) -> None:
-        super().__init__(W)
-        self._free = np.ones(W.shape[0], dtype=bool)
-        self._free[np.unique(self.piece, return_index=True)[1]] = False
-        L = sp.csc_array(sp.diags_array(self.d) - W)[self._free][:, self._free]
-        symmetric = {
-            "permc_spec": "MMD_AT_PLUS_A",
-            "diag_pivot_thresh": 0,
-            "options": {"SymmetricMode": True},
-        }
-        self._factors = splu(sp.csc_matrix(L), **symmetric) if L.shape[0] else None
-
-    def some_solution(self, F: np.ndarray) -> np.ndarray:
-        u = np.zeros_like(F)
-        if self._factors is not None:
-            u[self._free] = self._factors.solve(F[self._free])
-        return u
-
-
-class Iterated(Solver):
-    """By conjugate gradients, preconditioned by D.
-
-    For graphs without geometry, whose factors would fill up, but whose nodes are few steps apart.
-    """
-
-    def __init__(self, W: sp.csr_array, tolerance: float = TOLERANCE) -> None:
-        super().__init__(W)
-        self.tolerance = tolerance
-
-    def some_solution(self, F: np.ndarray) -> np.ndarray:
-        L = sp.csr_array(sp.diags_array(self.d) - self.W)
+    def _iterated(self, F: np.ndarray) -> np.ndarray:
+        L = sp.csr_array(self._L)
         inverse = sp.diags_array(np.divide(1, self.d, out=np.zeros_like(self.d), where=self.d > 0))
         u = np.zeros_like(F)
         for j, column in enumerate(F.T):

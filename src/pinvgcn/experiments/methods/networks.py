@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,26 +12,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
+from pinvgcn.experiments.methods.published import LEARNING_RATE, Coordinates, OneAdam, Training
 from pinvgcn.experiments.task import Answer, PreparedMethod, Task
 from pinvgcn.graphs import Mediators
-from pinvgcn.nn.baselines import (
+from pinvgcn.nn.baselines.gdc import diffusion
+from pinvgcn.nn.baselines.inputs import GraphInputs, HypergraphInputs, Inputs
+from pinvgcn.nn.baselines.networks import (
     ARMA,
     GCN,
     HGNN,
-    GraphInputs,
     GraphSAGE,
     HyperGCN,
-    HypergraphInputs,
-    Inputs,
     Network,
     averaging,
-    classify,
-    diffusion,
     normalised,
     renormalised,
-    train_baseline,
 )
-from pinvgcn.nn.baselines.training import EPOCHS, LEARNING_RATE
+from pinvgcn.nn.baselines.training import EPOCHS, classify, train_baseline
 
 InputsOfSeed = Callable[[int], Inputs]
 
@@ -47,16 +45,18 @@ class Trained:
     operator: Callable[[sp.csr_array], Any] | None = None
     k: int | None = None  # neighbours of each row, and ...
     sigma: float | None = None  # ... the width of their weights
+    training: Training = "text"
+    coordinates: Coordinates = "raw"
     epochs: int = EPOCHS
-    learning_rate: float = LEARNING_RATE
 
     def prepare(self, task: Task) -> PreparedMethod:
         """Make the graph and the first layer's products."""
         self.network(1, len(task.class_names))  # fails at once where its layers are not installed
-        start = time.perf_counter()
+        start = time.perf_counter() + task.shared.wall
         inputs = self._inputs(task)
-        seconds = {"graph": time.perf_counter() - start}
-        return PreparedNetwork(self, inputs, len(task.class_names), seconds)
+        seconds = {"graph": time.perf_counter() - start + task.shared.wall}
+        one_adam = OneAdam() if self.training == "published" else None
+        return PreparedNetwork(self, inputs, len(task.class_names), seconds, one_adam)
 
     def _inputs(self, task: Task) -> InputsOfSeed:
         """Graph and features; mediators are drawn with a run's seed."""
@@ -67,7 +67,9 @@ class Trained:
         if self.operator is None:
             inputs: Inputs = HypergraphInputs(hypergraph(task), X)
         else:
-            inputs = GraphInputs(self.operator(adjacency(task, self.k, self.sigma)), X)
+            operator, k, sigma = self.operator, self.k, self.sigma
+            S = task.shared((operator, k, sigma), lambda: operator(adjacency(task, k, sigma)))
+            inputs = GraphInputs(S, X - X.mean(axis=0) if self.coordinates == "centred" else X)
         return lambda seed: inputs
 
 
@@ -79,71 +81,49 @@ class PreparedNetwork:
     inputs: InputsOfSeed
     n_classes: int
     seconds: dict[str, float]
+    one_adam: OneAdam | None = None  # for all runs
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Train a network; its largest score at each node."""
         start = time.perf_counter()
         inputs = self.inputs(seed)
-        model, _ = train_baseline(
-            self.method.network,
-            inputs,
-            labels,
-            self.n_classes,
-            seed=seed,
-            epochs=self.method.epochs,
-            learning_rate=self.method.learning_rate,
-        )
+        network = self.method.network
+        settings: dict[str, Any] = {"epochs": self.method.epochs}
+        if self.method.training == "published":
+            settings["learning_rate"] = LEARNING_RATE
+        with nullcontext() if self.one_adam is None else self.one_adam():
+            model, _ = train_baseline(network, inputs, labels, self.n_classes, seed=seed, **settings)
         trained = time.perf_counter()
         codes = classify(model, inputs)
         seconds = {"training": trained - start, "predict": time.perf_counter() - trained}
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-def gcn(k: int | None = None, sigma: float | None = None) -> Trained:
-    """GCN."""
-    name, title = _called("gcn", "GCN", k, sigma)
-    return Trained(name, title, "Averages over neighbours, twice.", GCN, renormalised, k, sigma)
+KINDS: dict[str, tuple[str, str, type[Network], Callable[[sp.csr_array], Any] | None]] = {
+    "gcn": ("GCN", "Averages over neighbours, twice.", GCN, renormalised),
+    "graphsage": (
+        "GraphSAGE", "Weighs a row and the mean of its neighbours apart, twice.", GraphSAGE, averaging,
+    ),
+    "gdc": ("GDC", "A GCN on the 64 nodes that a random walk from each node meets most.", GCN, diffusion),
+    "arma": ("ARMA", "Repeats a filter with feedback, in three parallel stacks.", ARMA, normalised),
+    "hgnn": (
+        "HGNN*", "Averages over the rows that share values, twice; by factors, not by a matrix of all pairs.",
+        HGNN, None,
+    ),
+    "hypergcn": (
+        "FastHyperGCN",
+        "A GCN on the edges from the two most different rows of each value to all that share it.",
+        HyperGCN, None,
+    ),
+}  # fmt: skip
 
 
-def graph_sage(k: int | None = None) -> Trained:
-    """GraphSAGE."""
-    name, title = _called("graphsage", "GraphSAGE", k)
-    what = "Weighs a row and the mean of its neighbours apart, twice."
-    return Trained(name, title, what, GraphSAGE, averaging, k)
-
-
-def gdc(k: int | None = None) -> Trained:
-    """GDC."""
-    name, title = _called("gdc", "GDC", k)
-    what = "A GCN on the 64 nodes that a random walk from each node meets most."
-    return Trained(name, title, what, GCN, diffusion, k)
-
-
-def arma(k: int | None = None, sigma: float | None = None) -> Trained:
-    """ARMA."""
-    name, title = _called("arma", "ARMA", k, sigma)
-    what = "Repeats a filter with feedback, in three parallel stacks."
-    return Trained(name, title, what, ARMA, normalised, k, sigma)
-
-
-def hgnn() -> Trained:
-    """HGNN*."""
-    what = "Averages over the rows that share values, twice; by factors, without a matrix of all pairs."
-    return Trained("hgnn", "HGNN*", what, HGNN)
-
-
-def hypergcn() -> Trained:
-    """FastHyperGCN with mediators."""
-    what = "A GCN on the edges from the two most different rows of each value to all that share it."
-    return Trained("hypergcn", "FastHyperGCN", what, HyperGCN)
-
-
-def _called(name: str, title: str, k: int | None, sigma: float | None = None) -> tuple[str, str]:
-    """The name tells the settings."""
+def network(kind: str, k: int | None = None, sigma: float | None = None) -> Trained:
+    """One of ``KINDS``; its name tells the settings."""
+    title, description, module, operator = KINDS[kind]
+    name = kind
     if k is not None:
-        name += f" knn={k}"
-        title += f", {k}-NN"
+        name, title = f"{name} knn={k}", f"{title}, {k}-NN"
     if sigma is not None:
-        name += f" sigma={sigma:g}"
-        title += f", σ = {sigma:g}"
-    return name, title
+        name, title = f"{name} sigma={sigma:g}", f"{title}, σ = {sigma:g}"
+    return Trained(name, title, description, module, operator, k, sigma)

@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -38,35 +40,13 @@ from pinvgcn.experiments.task import Answer, Method, PreparedMethod, Ready, Task
 
 
 @dataclass(frozen=True)
-class Majority:
-    """Always the largest class.
-
-    With equally many labels a class, the labels do not tell which class that is. This method is told,
-    so its accuracy is the most that can be had without looking at a single row.
-    """
-
-    name: str = "majority"
-    title: str = "Majority class"
-    description: str = "Always answers the largest class, which it is told; the floor for everything else."
-
-    def prepare(self, task: Task) -> PreparedMethod:
-        """Nothing to set up."""
-        return Ready(task, self._answer)
-
-    def _answer(self, task: Task, labels: np.ndarray, seed: int) -> Answer:
-        """The largest class of the task, for every row."""
-        codes = np.full(task.rows, int(np.argmax(task.class_sizes)))
-        return Answer(codes=codes, seconds={"fit": 0.0, "predict": 0.0})
-
-
-@dataclass(frozen=True)
 class Supervised:
     """A scikit-learn classifier."""
 
     name: str
     title: str
     description: str
-    build: Callable[[Task, int], Any]  # the task and the seed -> an unfitted classifier; can be pickled
+    classifier: Any  # of scikit-learn, or a function of the task that makes one
     scaled: bool = False  # whether coordinates, which may have any unit, are scaled first
     trees: bool = False  # whether only thresholds of features count
     dense: bool = False  # whether it takes no sparse rows
@@ -97,7 +77,9 @@ class PreparedSupervised:
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit, and predict every row."""
         method, averaged = self.method, self.inputs.smoothing is not None
-        model = method.build(self.task, seed)
+        model = method.classifier(self.task) if callable(method.classifier) else clone(method.classifier)
+        if "random_state" in model.get_params() and not method.scaled:
+            model.set_params(random_state=seed)
         if averaged and method.averaged is not None:
             model = method.averaged(self.task, model)
         if method.scaled and self.task.kind == "points" and not self.inputs.comparable:
@@ -114,35 +96,15 @@ class PreparedSupervised:
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-def _logistic_regression(task: Task, seed: int) -> Any:
-    return LogisticRegression(max_iter=1000)
+def _majority(task: Task) -> Any:
+    # equally many labels a class do not tell which one is the largest
+    return DummyClassifier(strategy="constant", constant=int(np.argmax(task.class_sizes)))
 
 
-def _nearest_neighbour(task: Task, seed: int) -> Any:
-    # not scaled: coordinates share a unit, and scaling the axes apart would bend the distances
-    return KNeighborsClassifier(n_neighbors=1)
-
-
-def _extra_trees(task: Task, seed: int) -> Any:
-    return ExtraTreesClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
-
-
-def _random_forest(task: Task, seed: int) -> Any:
-    return RandomForestClassifier(n_estimators=300, n_jobs=-1, random_state=seed)
-
-
-def _support_vectors(task: Task, seed: int) -> Any:
-    return SVC()
-
-
-def _self_training(task: Task, seed: int) -> Any:
-    return SelfTrainingClassifier(LogisticRegression(max_iter=1000))
-
-
-def _boosting(task: Task, seed: int) -> Any:
+def _boosting(task: Task) -> Any:
     # 20 rows in each leaf, scikit-learn's default, are more than there are where labels are few
     leaf = int(np.clip(task.given // 50, 1, 20))
-    return HistGradientBoostingClassifier(min_samples_leaf=leaf, early_stopping=False, random_state=seed)
+    return HistGradientBoostingClassifier(min_samples_leaf=leaf, early_stopping=False)
 
 
 def _calibrated(task: Task, classifier: Any) -> Any:
@@ -152,61 +114,43 @@ def _calibrated(task: Task, classifier: Any) -> Any:
     return CalibratedClassifierCV(classifier, cv=min(5, task.per_class), ensemble=False)
 
 
+_linear = LogisticRegression(max_iter=1000)
 SUPERVISED: tuple[Method, ...] = (
-    Majority(),
     Supervised(
-        "logistic_regression",
-        "Logistic regression",
-        "Weighs the columns and adds them up.",
-        _logistic_regression,
+        "majority", "Majority class",
+        "Always answers the largest class, which it is told; the floor for everything else.", _majority,
+    ),
+    Supervised(
+        "logistic_regression", "Logistic regression", "Weighs the columns and adds them up.", _linear,
         scaled=True,
     ),
-    Supervised(
-        "nearest_neighbour",
-        "1-nearest neighbour",
-        "Copies the label of the most similar labelled row.",
-        _nearest_neighbour,
+    Supervised(  # not scaled: coordinates share a unit, and scaling the axes apart would bend the distances
+        "nearest_neighbour", "1-nearest neighbour", "Copies the label of the most similar labelled row.",
+        KNeighborsClassifier(n_neighbors=1),
     ),
     Supervised(
-        "extra_trees",
-        "Extremely randomised trees",
-        "Lets 300 randomly grown decision trees vote.",
-        _extra_trees,
-        trees=True,
+        "extra_trees", "Extremely randomised trees", "Lets 300 randomly grown decision trees vote.",
+        ExtraTreesClassifier(n_estimators=300, n_jobs=-1), trees=True,
     ),
     Supervised(
-        "random_forest",
-        "Random forest",
-        "Lets 300 decision trees vote, each grown on rows drawn anew.",
-        _random_forest,
-        trees=True,
+        "random_forest", "Random forest", "Lets 300 decision trees vote, each grown on rows drawn anew.",
+        RandomForestClassifier(n_estimators=300, n_jobs=-1), trees=True,
     ),
     Supervised(
-        "support_vectors",
-        "RBF support vectors",
-        "Draws the widest border between the classes, by scikit-learn's defaults.",
-        _support_vectors,
-        scaled=True,
+        "support_vectors", "RBF support vectors",
+        "Draws the widest border between the classes, by scikit-learn's defaults.", SVC(), scaled=True,
         averaged=_calibrated,
     ),
     Supervised(
-        "gradient_boosting",
-        "Gradient boosting",
-        "Grows 100 decision trees, each of which corrects those before it.",
-        _boosting,
-        trees=True,
+        "gradient_boosting", "Gradient boosting",
+        "Grows 100 decision trees, each of which corrects those before it.", _boosting, trees=True,
         dense=True,
     ),
-)
-# fit, take the answers with a probability of 0.75 or more as labels, and fit again, ten times at most
-SELF_TRAINING = Supervised(
-    "self_training",
-    "Self-training",
-    "Logistic regression that takes its own confident answers as further labels.",
-    _self_training,
-    scaled=True,
-    all_rows=True,
-)
+)  # fmt: skip
+SELF_TRAINING = Supervised(  # answers of probability 0.75 or more become labels, ten times at most
+    "self_training", "Self-training", "Logistic regression that takes its own confident answers as labels.",
+    SelfTrainingClassifier(_linear), scaled=True, all_rows=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -233,27 +177,23 @@ class CatBoost:
         numbers = number_columns(task.X)
         others = [name for name in task.X if name not in set(numbers)]
         rows = pd.concat([task.X[numbers].astype(np.float64), as_text(task.X[others])], axis=1)
-        seconds = {"encoding": time.perf_counter() - start}
-        return PreparedCatBoost(catboost.CatBoostClassifier, rows, others, seconds)
+        encoding = {"encoding": time.perf_counter() - start}
 
+        def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
+            """Fit on the labelled rows, predict every row. Nothing is printed or written."""
+            known = labels != UNLABELLED
+            start = time.perf_counter()
+            model = catboost.CatBoostClassifier(
+                cat_features=others,
+                random_seed=seed,
+                thread_count=-1,
+                verbose=False,
+                allow_writing_files=False,
+            )
+            model.fit(rows[known], labels[known])
+            fitted = time.perf_counter()
+            codes = np.asarray(model.predict(rows)).ravel().astype(np.int64)
+            seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
+            return Answer(codes=codes, seconds=seconds, model=model)
 
-@dataclass(frozen=True)
-class PreparedCatBoost:
-    """Any number of labels on the same rows."""
-
-    classifier: Any
-    rows: pd.DataFrame
-    categories: list[Any]
-    seconds: dict[str, float]
-
-    def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """Fit on the labelled rows, predict every row. Nothing is printed or written."""
-        known = labels != UNLABELLED
-        start = time.perf_counter()
-        quiet = {"verbose": False, "allow_writing_files": False}
-        model = self.classifier(cat_features=self.categories, random_seed=seed, thread_count=-1, **quiet)
-        model.fit(self.rows[known], labels[known])
-        fitted = time.perf_counter()
-        codes = np.asarray(model.predict(self.rows)).ravel().astype(np.int64)
-        seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
-        return Answer(codes=codes, seconds=seconds, model=model)
+        return Ready(task, answer, encoding)

@@ -5,6 +5,7 @@
 ``statistics``  what was computed of a data set itself
 ``setup``       a method has prepared for a question: its seconds and what it found
 ``run``         a method has answered a question for one seed: accuracy and seconds
+``runs``        the runs of an entry by one commit, in a file that has become long
 ``failure``     a method, or what computes the statistics, could not: why, and under which budget
 ==============  ==============================================================================
 
@@ -27,11 +28,13 @@ from typing import Any
 
 from pinvgcn.compute.interrupts import interrupts_wait
 from pinvgcn.errors import DataError, ParameterError
+from pinvgcn.io.atomic import write_text
 from pinvgcn.jobs import locked
 from pinvgcn.jobs.files import prepare_folder
 
-FORMAT = 1  # raised whenever this version could not read what a newer one writes
-KINDS = ("session", "statistics", "setup", "run", "failure")
+FORMAT = 2  # raised whenever an older version could not read what this one writes
+KINDS = ("session", "statistics", "setup", "run", "runs", "failure")
+LONG = 2_000  # lines, from which on a file is made shorter at the end of a command
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Ledger:
     _last: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, path: Path) -> Ledger:
+    def open(cls, path: Path, *, mend: bool = True) -> Ledger:
         """Read a file that may not exist yet, and whose last line may be half written."""
         ledger = cls(path)
         if not path.exists():
@@ -54,7 +57,7 @@ class Ledger:
         for number, text in enumerate(whole, start=1):
             if text.strip():
                 ledger._keep(_parse(text, f"Line {number} of {path}"))
-        if rest:  # no line break ends it
+        if rest and mend:  # no line break ends it
             ledger._mend(rest, f"Line {len(whole) + 1} of {path}")
         return ledger
 
@@ -85,10 +88,8 @@ class Ledger:
         return self._found.get((kind, question, method), [])
 
     def runs(self, question: str, method: str) -> dict[int, dict[str, Any]]:
-        """The runs of a method, by seed; of a seed that ran twice, the first."""
-        found: dict[int, dict[str, Any]] = {}
-        for line in self.of("run", question, method):
-            found.setdefault(line["seed"], line)
+        """The runs of a method, by seed; of a seed that ran twice, the last."""
+        found = {line["seed"]: line for line in self.of("run", question, method)}
         return dict(sorted(found.items()))
 
     def failure(self, question: str, method: str | None = None) -> dict[str, Any] | None:
@@ -96,7 +97,30 @@ class Ledger:
         last = self._last.get((question, method))
         return last if last is not None and last["kind"] == "failure" else None
 
+    def shorten(self) -> None:
+        """Write the file anew: one line for all runs of an entry by one commit, of set-ups the last of each
+        commit, of sessions the last of each command and surroundings, and what is known to fail."""
+        found: dict[Any, dict[str, Any]] = {}
+        for line in self.lines:
+            kind, about, commit = line["kind"], (line.get("question"), line.get("method")), line.get("commit")
+            if kind == "session":
+                found[json.dumps([line.get("command"), line.get("environment")])] = line
+            elif kind != "run":
+                found[kind, about, commit, line.get("seed")] = line
+        known = [line for line in found.values() if line["kind"] != "failure" or line in self._last.values()]
+        runs: dict[Any, list[dict[str, Any]]] = {}
+        for (kind, question, method), _ in self._found.items():
+            for run in self.runs(question, method or "").values() if kind == "run" else ():
+                whole = "cpu" in run, "weights" in run.get("facts", {})
+                runs.setdefault((question, method, run.get("commit"), whole), []).append(run)
+        lines = [*known, *(_together(some) for some in runs.values())]
+        write_text(self.path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+
     def _keep(self, line: dict[str, Any]) -> None:
+        if line["kind"] == "runs":
+            for run in _apart(line):
+                self._keep(run)
+            return
         self.lines.append(line)
         if line["kind"] == "session":
             return
@@ -111,6 +135,34 @@ class Ledger:
         if line["kind"] != "run" or before is None or before["kind"] != "failure":
             return False
         return bool(before.get("seed", line["seed"]) != line["seed"])
+
+
+def _together(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """One line for some runs of an entry, with what a report needs."""
+    first = runs[0]
+    line: dict[str, Any] = {"kind": "runs", "question": first["question"], "method": first["method"]}
+    line |= {"commit": first["commit"]} if "commit" in first else {}
+    line |= {name: [run[name] for run in runs] for name in ("seed", "accuracy")}
+    line["wall"] = [round(sum(run.get("seconds", {}).values()), 2) for run in runs]
+    if "cpu" in first:
+        line["cpu"] = [round(run["cpu"], 2) for run in runs]
+    if "weights" in first.get("facts", {}):
+        parts = first["facts"]["weights"]
+        line["weights"] = {part: [round(run["facts"]["weights"][part], 4) for run in runs] for part in parts}
+    return line
+
+
+def _apart(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The runs of such a line."""
+    for place, seed in enumerate(line["seed"]):
+        run: dict[str, Any] = {name: line[name] for name in ("question", "method", "commit") if name in line}
+        run |= {"kind": "run", "seed": seed, "accuracy": line["accuracy"][place]}
+        run["seconds"] = {"wall": line["wall"][place]}
+        if "cpu" in line:
+            run["cpu"] = line["cpu"][place]
+        if "weights" in line:
+            run["facts"] = {"weights": {part: values[place] for part, values in line["weights"].items()}}
+        yield run
 
 
 def _is_cut_off(text: bytes) -> bool:
@@ -190,6 +242,4 @@ def has_report(folder: str | Path) -> bool:
 
 def kept_runs(folder: str | Path) -> int:
     """How many runs a folder has, of any command; what is half written does not count."""
-    path = Path(folder, RESULTS)
-    whole = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
-    return sum(line.startswith(b'{"kind": "run", ') for line in whole)
+    return sum(line["kind"] == "run" for line in Ledger.open(Path(folder, RESULTS), mend=False).lines)

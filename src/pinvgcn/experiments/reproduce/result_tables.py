@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pinvgcn.experiments.reproduce.document import Block, Cell, Heading, Table
-from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
+from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, in_words, ways_of
 from pinvgcn.experiments.reproduce.paper import Difference, Reported
 from pinvgcn.experiments.reproduce.results import Results, RunSummary
-from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 from pinvgcn.experiments.task import TITLES, Method
-from pinvgcn.report.figures.curves import Curve, Look
 
 NONE = "–"
 
@@ -111,11 +109,6 @@ def signed(difference: Difference | None, *, turned: bool = False) -> str:
     return f"{errors:+.1f}".replace("-", "−")
 
 
-def probability(p: float) -> str:
-    """0.03, or below 0.001"""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.01 else f"{p:.2f}"
-
-
 def spread(mean: float, sd: float | None) -> str:
     """92.58 ± 1.42"""
     return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f}"
@@ -124,9 +117,6 @@ def spread(mean: float, sd: float | None) -> str:
 def seconds(value: float) -> str:
     """With as many digits as matter."""
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"
-
-
-TaskSpecs = Mapping[str, TaskSpec]  # by data set
 
 
 @dataclass(frozen=True)
@@ -144,76 +134,6 @@ class Row:
         return Reported.of(self.theirs.get(data))
 
 
-def entries_of(rows: Sequence[Row], specs: TaskSpecs) -> list[Entry]:
-    """Row by row."""
-    return [Entry(spec, row.method) for row in rows for spec in specs.values()]
-
-
-def reported_of(
-    rows: Sequence[Row], specs: TaskSpecs, results: Results, *, otherwise: bool = False
-) -> list[tuple[Entry, Reported]]:
-    """The paper's accuracies that were computed as the paper says; or those that were computed otherwise, to
-    which a rank belongs that fewer eigenvectors were used for."""
-    beside = [
-        (row.counts, Entry(spec, row.method), cell)
-        for row in rows
-        for data, spec in specs.items()
-        if (cell := row.reported(data)) is not None and cell.accuracy is not None
-    ]
-    return [
-        (entry, cell)
-        for counts, entry, cell in beside
-        if (counts and not results.short_of(entry, entry.rank)) is not otherwise
-    ]
-
-
-def head_of(specs: TaskSpecs) -> list[str]:
-    """The names of the columns that ``cells_of`` fills."""
-    return [name for data in specs for name in (f"{TITLES[data]}: time", "Accuracy (%)", "Difference")]
-
-
-def cells_of(results: Results, row: Row, specs: TaskSpecs) -> list[Cell]:
-    """Time, accuracy and difference on each data set."""
-    return [
-        cell
-        for data, spec in specs.items()
-        for cell in compared(results, Entry(spec, row.method), row.reported(data))
-    ]
-
-
-def table_experiment(
-    name: str,
-    title: str,
-    rows: Callable[[], list[Row]],
-    specs: TaskSpecs,
-    information: Callable[[Results], Table],
-    *,
-    headings: tuple[str, str],
-    caption: str,
-    sigma: bool = False,  # whether σ has a column
-) -> Experiment:
-    """Two tables of the paper: ``information`` on its data sets, and results, ours beside its own."""
-
-    def blocks(results: Results) -> list[Block]:
-        lines = [
-            [Cell(row.label), *([Cell(row.sigma)] if sigma else []), *cells_of(results, row, specs)]
-            for row in rows()
-        ]
-        head = ["Method", *(["σ"] if sigma else []), *head_of(specs)]
-        found = Table(head, lines, CAPTION + caption)
-        return [Heading(headings[0]), information(results), Heading(headings[1]), found]
-
-    return Experiment(
-        name,
-        title,
-        entries=lambda: entries_of(rows(), specs),
-        blocks=blocks,
-        specs=tuple(specs.values()),
-        reported=lambda results: reported_of(rows(), specs, results),
-        otherwise=lambda results: reported_of(rows(), specs, results, otherwise=True),
-    )
-
-
 def statistic(
     ours: Mapping[str, Any] | None, key: str, theirs: float, form: str, their_form: str = ""
 ) -> Cell:
@@ -221,9 +141,56 @@ def statistic(
     return Cell(NONE if ours is None else format(ours[key], form), format(theirs, their_form or form))
 
 
-def our_curve(look: Look, results: Results, entries: Mapping[float, Entry], *, rate: bool = False) -> Curve:
-    """Accuracies over x with their standard errors, or rates of misclassification."""
-    found = [(x, results.summary(entry)) for x, entry in entries.items()]
-    there = [(x, one) for x, one in found if one is not None]
-    points = [(float(x), 100 - one.accuracy if rate else one.accuracy) for x, one in there]
-    return Curve(look, points, [one.standard_error for _, one in there])
+def side_by_side(
+    results: Results, rows: Sequence[Row], data: Sequence[str], specs: Mapping[str, TaskSpec]
+) -> list[Block]:
+    """The paper's rows in every way to train and to hand in coordinates."""
+    ways = ways_of(specs[data[0]].kind)
+    some = [row for row in rows if row.theirs and row.counts]
+    lines, reported = [], {way: [] for way in ways}  # type: ignore[var-annotated]
+    for row in some:
+        cells = [Cell(row.label + (f", σ = {row.sigma}" if row.sigma not in ("", NONE) else ""))]
+        for name in data:
+            theirs = row.reported(name)
+            for way in ways:
+                entry = Entry(specs[name], row.method).apart(*way)
+                cells.append(_one_way(results, entry, theirs))
+                if theirs is not None and theirs.accuracy is not None:
+                    reported[way].append((entry, theirs))
+            text = "" if theirs is None else theirs.remark or spread(theirs.accuracy or 0.0, theirs.sd)
+            cells.append(Cell(text))
+        lines.append(cells)
+    if not any(results.summary(entry) for way in ways[1:] for entry, _ in reported[way]):
+        return []
+    tallies = []
+    for way in ways:
+        for whose, own in (("PinvGCN", True), ("other methods", False)):
+            mine = [(entry, cell) for entry, cell in reported[way] if (entry.family == "pinvgcn") is own]
+            tally = results.tally(mine)
+            apart = results.apart(mine)
+            counts = [str(value) for value in (tally.computed, tally.within, tally.better, tally.worse)]
+            tallies.append([Cell(f"{whose}, {in_words(way)}"), *map(Cell, counts), Cell(apart or NONE)])
+    head = ["Method"]
+    for name in data:
+        first, *others = [in_words(way) for way in ways]
+        head += [f"{TITLES[name]}: {first}", *others, "the paper"]
+    explained = (
+        "Accuracy in percent; below it the difference to the paper in standard errors, and our runs. "
+        f"{BOLD} Text: learning rate 0.01, Adam anew for each run. Published: 0.05 and one Adam for all "
+        "runs, as the authors' published code has it."
+    )
+    count = ["Way", "Computed", "Within two", "Better", "Worse", "Mean difference (points)"]
+    return [
+        Heading("In every way"),
+        Table(head, lines, explained),
+        Table(count, tallies, "How the paper's accuracies agree in each way, by Student's t."),
+    ]
+
+
+def _one_way(results: Results, entry: Entry, theirs: Reported | None) -> Cell:
+    summary = results.summary(entry)
+    if summary is None:
+        return Cell(results.why_not(entry) if results.why_not(entry) != "not run" else NONE)
+    apart = summary.against(theirs)
+    text = spread(summary.accuracy, summary.sd if summary.runs > 1 else None)
+    return Cell(text, f"{signed(apart)}; {summary.runs}{used(results, entry)}", strong=noteworthy(apart))

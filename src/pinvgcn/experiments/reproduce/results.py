@@ -1,17 +1,19 @@
-"""What a ledger says about entries, ready for tables."""
+"""The paper's numbers, from ``paper.json``; what a ledger says about entries; how the two compare."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from pinvgcn.experiments.reproduce.experiment import Entry
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.paper import Difference, Reported, difference
-from pinvgcn.experiments.reproduce.task_specs import TaskSpec
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,12 @@ class Results:
             worse=sum(errors < 0 for errors in beyond),
         )
 
+    def apart(self, reported: list[tuple[Entry, Reported]]) -> str | None:
+        """Our accuracies minus the paper's, in points: their mean; None without any."""
+        found = [(self.summary(entry), cell.accuracy) for entry, cell in reported]
+        points = [ours.accuracy - theirs for ours, theirs in found if ours and theirs is not None]
+        return f"{np.mean(points):+.1f}".replace("-", "−") if points else None
+
     def asked_for(self) -> set[str]:
         """The words of all commands that worked here, one of which may be ``all``.
 
@@ -143,3 +151,31 @@ def typical_seconds(lines: list[dict[str, Any]]) -> tuple[float, bool]:
     timed = [line for line in lines if "cpu" in line]
     seconds = [min(sum(line["seconds"].values()), line.get("cpu", float("inf"))) for line in timed or lines]
     return float(np.median(seconds or [0.0])), bool(timed) or not lines
+
+
+UNKNOWN = (5.0, 5.0)  # of a set-up and of a run
+
+
+def cost(entry: Entry, runs: int, ledger: Ledger) -> float:
+    """Processor seconds of a set-up and so many runs: as measured there, else for the package's report."""
+    setup, run = _measured(entry, ledger)
+    return setup + run * runs
+
+
+def _measured(entry: Entry, ledger: Ledger) -> tuple[float, float]:
+    if runs := list(ledger.runs(*entry.key).values()):
+        return typical_seconds(ledger.of("setup", *entry.key))[0], typical_seconds(runs)[0]
+    words = [word for word in entry.method.name.split() if word not in ("centred", "published")]
+    of_data = costs().get(entry.spec.data, {})
+    for length in range(len(words), 0, -1):  # gcn knn=10 sigma=100, gcn knn=10, gcn
+        if (found := of_data.get(" ".join(words[:length]))) is not None:
+            return found[0], found[1]
+    return UNKNOWN
+
+
+@cache
+def costs() -> dict[str, dict[str, list[float]]]:
+    """Processor seconds of a set-up and of a run, by data set and method."""
+    text = files(__package__).joinpath("costs.json").read_text(encoding="utf-8")
+    found: dict[str, dict[str, list[float]]] = json.loads(text)
+    return found

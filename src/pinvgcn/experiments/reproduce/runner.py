@@ -1,33 +1,154 @@
-"""Jobs done one after the other, each within its budget, and each result kept at once."""
+"""Jobs done one after the other in a process of their own, each within its budget, each result kept at once.
+
+The process can be ended when it takes too long, and may die without harm. It receives jobs and reports what
+happens, one message at a time; data sets stay loaded from one job to the next.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from typing import Any
 
 from pinvgcn.datasets import dataset_info
-from pinvgcn.experiments.reproduce.experiment import Entry
+from pinvgcn.errors import DatasetError
+from pinvgcn.experiments.comparison import RunScore
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.task_specs import TaskSpec
-from pinvgcn.experiments.reproduce.worker import Describe, Job, Read, Runs, serve
-from pinvgcn.experiments.worker_process import ERROR, NOT_INSTALLED, OVER_BUDGET, Worker
+from pinvgcn.experiments.reproduce.results import cost
+from pinvgcn.experiments.reproduce.statistics import statistics
+from pinvgcn.experiments.task import Task
+from pinvgcn.experiments.worker_process import (
+    ERROR,
+    NOT_INSTALLED,
+    OVER_BUDGET,
+    Message,
+    Worker,
+    behave,
+    failure,
+    noted,
+    one_line,
+)
+from pinvgcn.jobs import Progress, silent
+from pinvgcn.report.page import commit
+
+NETWORKS = ("gcn", "graphsage", "gdc", "arma")  # families of methods that need torch_geometric
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Let a method answer a task for these seeds."""
+
+    entry: Entry
+    seeds: tuple[int, ...]
+
+    @property
+    def spec(self) -> TaskSpec:
+        return self.entry.spec
+
+
+@dataclass(frozen=True)
+class Describe:
+    """Compute the statistics of a data set."""
+
+    spec: TaskSpec
+
+
+@dataclass(frozen=True)
+class Read:
+    """Read the data, which may have to be downloaded."""
+
+    spec: TaskSpec
+
+
+Job = Runs | Describe | Read
+
+
+def serve(connection: Connection) -> None:
+    """Do the jobs that arrive until None does. Runs in a process of its own."""
+    behave()
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
+        while (job := connection.recv()) is not None:
+            for message in _messages(job):
+                connection.send(message)
+
+
+def _messages(job: Job) -> Iterator[Message]:
+    """What happens on the way; the last message is ``done``, ``missing`` or ``failed``."""
+    try:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what a data set warns about, a method does too
+                task = job.spec.load()
+        except DatasetError as error:
+            yield "missing", {"message": one_line(error)}
+            return
+        yield "begun", {}
+        if isinstance(job, Describe):
+            yield from _described(task)
+        elif isinstance(job, Runs):
+            yield from _answers(job, task)
+        yield "done", {}
+    except Exception as error:
+        yield failure(error)
+
+
+def _described(task: Task) -> Iterator[Message]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield "statistics", {"numbers": statistics(task)}
+
+
+def _answers(job: Runs, task: Task) -> Iterator[Message]:
+    if job.entry.family in NETWORKS:  # else the first one would seem slow for it
+        with contextlib.suppress(ImportError):  # the method itself says what is missing
+            importlib.import_module("torch_geometric.nn")
+    before = time.process_time() + task.shared.cpu
+    with noted() as notes:
+        prepared = job.entry.method.prepare(task)
+    cpu = round(time.process_time() + task.shared.cpu - before, 4)
+    facts = getattr(prepared, "facts", {})
+    yield "setup", {"seconds": rounded(prepared.seconds), "cpu": cpu, "facts": facts, "notes": notes}
+    # with one Adam for all runs, a run begins where the one before it ended: those that were done earlier,
+    # in another process, are done again
+    chained = getattr(prepared, "one_adam", None) is not None
+    for seed in range(job.seeds[-1] + 1) if chained else job.seeds:
+        labels = task.labels(seed)
+        before = time.process_time()
+        with noted() as notes:
+            answer = prepared.answer(labels, seed)
+        cpu = round(time.process_time() - before, 4)
+        if seed not in job.seeds:
+            continue
+        score = RunScore(job.entry.method.name, seed, task.confusion(labels, answer.codes), answer.seconds)
+        yield (
+            "run",
+            {
+                "seed": seed,
+                "accuracy": round(score.accuracy, 6),
+                "mean_recall": round(score.mean_recall, 6),
+                "seconds": rounded(answer.seconds),
+                "cpu": cpu,
+                **({"facts": answer.facts} if answer.facts else {}),
+                **({"notes": notes} if notes else {}),
+            },
+        )
+
+
+def rounded(seconds: dict[str, float]) -> dict[str, float]:
+    """To tenths of a millisecond."""
+    return {stage: round(value, 4) for stage, value in seconds.items()}
+
 
 BUDGET = 3600.0  # seconds that a method may take for a task
 
 
-@dataclass(frozen=True)
-class Event:
-    """Something to show: the ``line`` of what is going on, and how many runs are now behind us."""
-
-    line: str
-    finished: int = 0
-    trouble: bool = False  # worth a line that stays
-    result: str = ""  # of a run that has ended
-
-
-Show = Callable[[Event], None]
+Seeds = Sequence[int] | Callable[[Entry], Sequence[int]]
 
 
 @dataclass
@@ -41,27 +162,41 @@ class Runner:
     ledger: Ledger
     budget: float = BUDGET
     retry: bool = False  # also what failed before
-    show: Show = lambda event: None
+    again: bool = False  # also what another commit has done
+    commit: str = field(default_factory=commit)
+    progress: Progress = silent  # of runs, of which ``total`` are to be done
+    note: Callable[[str], None] = lambda line: None  # trouble, worth a line that stays
+    total: int = 0
+    done: int = 0
     missing: dict[str, str] = field(default_factory=dict)  # data that are not here, and what to do
     _worker: Worker | None = None
 
-    def plan(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
-        """The runs that are still to be done, as far as is known of the data."""
+    def plan(self, entries: Iterable[Entry], seeds: Seeds) -> list[Runs]:
+        """The runs that are still to be done, as far as is known of the data: what takes least comes first,
+        and what shares its set-up stays together."""
         left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
-        return [job for job in left if job.spec.data not in self.missing]
+        jobs = [job for job in left if job.spec.data not in self.missing]
+        whole: dict[tuple[str, ...], float] = {}
+        for job in jobs:
+            whole[job.entry.setup] = whole.get(job.entry.setup, 0.0) + cost(
+                job.entry, len(job.seeds), self.ledger
+            )
+        return sorted(jobs, key=lambda job: whole[job.entry.setup])
 
-    def tell_given_up(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
+    def tell_given_up(self, entries: Iterable[Entry], seeds: Seeds) -> None:
         """Show what is left out because it failed before."""
         for job in self._left(entries, seeds):
             if (failure := self._given_up(job)) is not None:
                 what = f"{job.entry.title} failed before"
-                self.show(Event(f"{what} ({_why(failure)}); --retry tries it again", trouble=True))
+                self.note(f"{what} ({_why(failure)}); --retry tries it again")
 
-    def _left(self, entries: Iterable[Entry], seeds: Sequence[int]) -> list[Runs]:
+    def _left(self, entries: Iterable[Entry], seeds: Seeds) -> list[Runs]:
         jobs = []
         for entry in entries:
-            there = self.ledger.runs(*entry.key)
-            left = tuple(seed for seed in seeds if seed not in there)
+            runs = self.ledger.runs(*entry.key)
+            there = {seed for seed, run in runs.items() if not self.again or run.get("commit") == self.commit}
+            asked = seeds(entry) if callable(seeds) else seeds
+            left = tuple(seed for seed in asked if seed not in there)
             if left:
                 jobs.append(Runs(entry, left))
         return jobs
@@ -110,7 +245,7 @@ class Runner:
         for spec in self.undescribed(specs):
             self._do(Describe(spec), f"{spec.title}: statistics")
 
-    def run(self, entries: Iterable[Entry], seeds: Sequence[int]) -> None:
+    def run(self, entries: Iterable[Entry], seeds: Seeds) -> None:
         """Answer every task with every method, for every seed."""
         for job in self.plan(entries, seeds):
             self._do(job, job.entry.title)
@@ -129,13 +264,13 @@ class Runner:
 
     def _do(self, job: Job, title: str) -> None:
         if job.spec.data in self.missing:
-            return self._skip(job)
+            return self._show("", len(job.seeds) if isinstance(job, Runs) else 0)
         if self._worker is None:
             self._worker = Worker(serve)
         total = len(job.seeds) if isinstance(job, Runs) else 0
         done = 0
         ready = False  # set-up is behind us
-        self.show(Event(f"{title}: reading the data"))
+        self._show(f"{title}: reading the data")
         self._worker.send(job)
         ends: float | None = None  # nothing is timed before the data are there
         while True:
@@ -143,33 +278,32 @@ class Runner:
             if kind == "begun":
                 ends = time.monotonic() + self.budget
                 if not isinstance(job, Read):
-                    self.show(Event(f"{title}: set-up" if total else title))
+                    self._show(f"{title}: set-up" if total else title)
             elif kind == "setup":
                 self._keep("setup", job, content)
                 ready = True
-                self.show(Event(f"{title}: run 1 of {total}"))
+                self._show(f"{title}: run 1 of {total}")
             elif kind == "run":
                 self._keep("run", job, content)
                 done += 1
-                result = f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %"
-                line = f"{title}: run {min(done + 1, total)} of {total}"
-                self.show(Event(line, finished=1, result=result))
+                self._show(f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %", 1)
             elif kind == "statistics":
                 self._keep("statistics", job, content)
             elif kind == "done":
                 return None
             elif kind == "missing":
                 self.missing[job.spec.data] = content["message"]
-                self.show(Event(f"{job.spec.title} left out: {content['message']}", trouble=True))
-                return self._skip(job)
+                self.note(f"{job.spec.title} left out: {content['message']}")
+                return self._show("", total)
             else:
                 # an error before that belongs to no seed
                 seed = {"seed": job.seeds[done]} if isinstance(job, Runs) and ready else {}
                 self._failed(job, title, kind, {**content, **seed}, done, total)
                 return None
 
-    def _skip(self, job: Job) -> None:
-        self.show(Event("", finished=len(job.seeds) if isinstance(job, Runs) else 0))
+    def _show(self, line: str, finished: int = 0) -> None:
+        self.done += finished
+        self.progress(line, self.done, self.total)
 
     def _failed(
         self, job: Job, title: str, kind: str, content: dict[str, Any], done: int, total: int
@@ -181,13 +315,13 @@ class Runner:
             said = {"reason": OVER_BUDGET, "message": f"ended after {self.budget:g} s{reached}"}
             content = {**said, **content}
         self._keep("failure", job, {**content, "budget": self.budget, "finished": done})
-        text = f"{title}: {content['reason']}: {content['message']}"
-        self.show(Event(text, finished=total - done, trouble=True))
+        self.note(f"{title}: {content['reason']}: {content['message']}")
+        self._show("", total - done)
 
     def _keep(self, kind: str, job: Job, content: dict[str, Any]) -> None:
         about = {"question": job.spec.key}
         if isinstance(job, Runs):
-            about["method"] = job.entry.method.name
+            about |= {"method": job.entry.method.name, "commit": self.commit}
         self.ledger.append(kind, **about, **content)
 
 

@@ -5,76 +5,70 @@ from __future__ import annotations
 import numpy as np
 
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce import hypergraphs, oakland
-from pinvgcn.experiments.reproduce.document import Block, Cell, Table
-from pinvgcn.experiments.reproduce.experiment import Entry, Experiment
+from pinvgcn.experiments.reproduce.blocks import Block, Cell, Table
+from pinvgcn.experiments.reproduce.experiment import (
+    CLOUDS,
+    TABLES,
+    Entry,
+    Experiment,
+    distinct,
+    in_words,
+    ways_of,
+)
 from pinvgcn.experiments.reproduce.paper import difference, paper
-from pinvgcn.experiments.reproduce.result_tables import BOLD, eigenvectors, noteworthy, signed
+from pinvgcn.experiments.reproduce.result_tables import (
+    BOLD,
+    eigenvectors,
+    noteworthy,
+    signed,
+)
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.task_specs import CLOUDS, TABLES
+from pinvgcn.experiments.reproduce.tables import SPECS
 from pinvgcn.experiments.task import TITLES
 
 PARTS = ("zero impulse", "pseudoinverse", "high-pass")
-SIGMA, RANK = 100.0, 100
 
 
-def _rows() -> list[tuple[str, str, Entry, list[float]]]:
-    """Data set, rank, entry, and the paper's three numbers."""
+def weight_rows() -> list[tuple[str, Entry, list[float]]]:
+    """Label, entry and the paper's three numbers, in every way."""
     theirs = paper()["table_average_weights"]
-    rows: list[tuple[str, str, Entry, list[float]]] = []
-    for name in CLOUDS:
-        method = pinv("paper", sigma=SIGMA, rank=RANK)
-        numbers = theirs[f"{name}_sigma100_rank100"]
-        rows.append((f"{TITLES[name]}, σ = 100", "100", Entry(oakland.SPECS[name], method), numbers))
-    for name in CLOUDS:
-        method = pinv("corrected", sigma=SIGMA, rank=RANK)
-        numbers = theirs[f"{name}_sigma100_rank100"]
-        rows.append(
-            (f"{TITLES[name]}, σ = 100, corrected", "100", Entry(oakland.SPECS[name], method), numbers)
-        )
-    for name in TABLES:
-        entry = Entry(hypergraphs.SPECS[name], pinv("paper"))
-        rows.append((TITLES[name], "full", entry, theirs[name]))
+    rows: list[tuple[str, Entry, list[float]]] = []
+    for name in (*CLOUDS, *TABLES):
+        numbers = theirs.get(name) or theirs[f"{name}_sigma100_rank100"]
+        title = TITLES[name] + (", σ = 100, r = 100" if name in CLOUDS else "")
+        method = pinv("paper", sigma=100.0, rank=100) if name in CLOUDS else pinv("paper")
+        for way in ways_of(SPECS[name].kind):
+            rows.append((f"{title}: {in_words(way)}", Entry(SPECS[name], method).apart(*way), numbers))
+        if name in CLOUDS:
+            corrected = Entry(SPECS[name], pinv("corrected", sigma=100.0, rank=100))
+            rows.append((f"{title}: corrected", corrected, numbers))
     return rows
 
 
-def entries() -> list[Entry]:
-    """The same runs as in the tables of results."""
-    return [entry for _, _, entry, _ in _rows()]
-
-
-def blocks(results: Results) -> list[Block]:
-    """The table."""
-    rows = []
-    for label, rank, entry, theirs in _rows():
+def _weight_blocks(results: Results) -> list[Block]:
+    lines = []
+    for label, entry, theirs in weight_rows():
         ours = results.weights(entry)
-        used = eigenvectors(results, entry)
-        cells = [Cell(label), Cell(rank, f"{used} used" if used else "")]
-        cells += [
-            _cell(ours[part], number) if ours else Cell(results.why_not(entry), f"{number:.3f}")
+        if not ours and (entry.training, entry.coordinates) != ("text", "raw"):
+            continue
+        count = len(next(iter(ours.values()), []))
+        used_ = eigenvectors(results, entry)
+        lines.append([Cell(label, f"{used_} used" if used_ else "")])
+        lines[-1] += [
+            _weight(ours[part], number) if ours else Cell(results.why_not(entry), f"{number:.3f}")
             for part, number in zip(PARTS, theirs, strict=True)
         ]
-        runs = len(results.ledger.runs(*entry.key))
-        cells.append(Cell(str(runs)))
-        rows.append(cells)
-    head = [
-        "Dataset",
-        "Rank",
-        "Part 1 (zero-impulse)",
-        "Part 2 (pseudoinverse)",
-        "Part 3 (high-pass)",
-        "Runs",
-    ]
+        lines[-1].append(Cell(str(count)))
+    head = ["Data set", "Part 1 (zero-impulse)", "Part 2 (pseudoinverse)", "Part 3 (high-pass)", "Runs"]
     caption = (
-        "The mean absolute weight of each part, averaged over the two layers and over the runs; ours "
-        "above ± their standard deviation over the runs; below the paper's, which has no standard "
-        "deviations, and in brackets the difference in standard errors (our standard deviation for both "
-        f"sides). {BOLD} Corrected rows stand beside the paper's as in the table of accuracies."
+        "The mean absolute weight of each part, averaged over the two layers and over the runs; ours above ± "
+        "their standard deviation over the runs; below the paper's, which has no standard deviations, and in "
+        f"brackets the difference in standard errors (our standard deviation for both sides). {BOLD}"
     )
-    return [Table(head, rows, caption)]
+    return [Table(head, lines, caption)]
 
 
-def _cell(ours: list[float], theirs: float) -> Cell:
+def _weight(ours: list[float], theirs: float) -> Cell:
     mean = float(np.mean(ours))
     if len(ours) < 2:
         return Cell(f"{mean:.3f}", f"{theirs:.3f}")
@@ -83,4 +77,6 @@ def _cell(ours: list[float], theirs: float) -> Cell:
     return Cell(f"{mean:.3f} ± {sd:.3f}", f"{theirs:.3f} ({signed(apart)})", strong=noteworthy(apart))
 
 
-WEIGHTS = Experiment("weights", "Learned weights", entries, blocks)
+WEIGHTS = Experiment(
+    "weights", "Learned weights", lambda: distinct(entry for _, entry, _ in weight_rows()), _weight_blocks
+)
