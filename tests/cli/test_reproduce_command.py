@@ -15,9 +15,7 @@ from pathlib import Path
 import pytest
 
 from pinvgcn.cli import main
-from pinvgcn.cli.reproduce import METHODS
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce.job import chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import ledger_of
 from pinvgcn.report.page import source_digest
 
@@ -34,11 +32,6 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PINVGCN_DATA", raising=False)
     monkeypatch.setenv("PINVGCN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-
-
-def test_help_has_every_method() -> None:
-    families = {entry.family for entry in chosen_entries(chosen_experiments("all"), None)}
-    assert sorted(METHODS.split(", ")) == sorted(families)
 
 
 def test_where_nothing_could_run_the_report_is_written_and_the_command_has_failed(

@@ -72,19 +72,18 @@ def reproduce(
         budget=_read(budget, float),
         retry=retry,
     )
-    console = stdout()
     if dry_run:
         parts = planned(request, out)
         for part in parts:
             line = f"{part.title}: {counted(part.runs, 'run')}, {part.there:,} of them there"
-            console.print(f"{line}; about {part.hours:.1f} processor hours", soft_wrap=True)
+            say(f"{line}; about {part.hours:.1f} processor hours")
         total = sum(part.hours for part in parts)
         left = sum(part.runs - part.there for part in parts)
-        console.print(f"To do: {counted(left, 'run')}, about {total:.1f} processor hours", soft_wrap=True)
+        say(f"To do: {counted(left, 'run')}, about {total:.1f} processor hours")
         return
     try:
-        with shown_runs() as (progress, note):
-            outcome = job(request, out, progress=progress, note=note)
+        with shown_runs() as (progress, tell):
+            outcome = job(request, out, progress=progress, note=tell)
     except KeyboardInterrupt:
         there = counted(kept_runs(out), "run") + (", and a report of them" if has_report(out) else "")
         raise Interrupted(f"{out} holds {there}; the same command goes on from there") from None

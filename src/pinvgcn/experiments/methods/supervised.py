@@ -53,6 +53,12 @@ class Supervised:
     averaged: Callable[[Task, Any], Any] | None = None  # instead, where its probabilities are averaged
     all_rows: bool = False  # whether it is fitted to the unlabelled rows too
 
+    def build(self, task: Task, seed: int) -> Any:
+        """An unfitted classifier."""
+        model = self.classifier(task) if callable(self.classifier) else clone(self.classifier)
+        draws = "random_state" in model.get_params() and not self.scaled
+        return model.set_params(random_state=seed) if draws else model
+
     def prepare(self, task: Task) -> PreparedMethod:
         """Look at the rows, and encode those of a table."""
         inputs = method_inputs(task)
@@ -77,9 +83,7 @@ class PreparedSupervised:
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         """Fit, and predict every row."""
         method, averaged = self.method, self.inputs.smoothing is not None
-        model = method.classifier(self.task) if callable(method.classifier) else clone(method.classifier)
-        if "random_state" in model.get_params() and not method.scaled:
-            model.set_params(random_state=seed)
+        model = method.build(self.task, seed)
         if averaged and method.averaged is not None:
             model = method.averaged(self.task, model)
         if method.scaled and self.task.kind == "points" and not self.inputs.comparable:
