@@ -84,6 +84,15 @@ def test_equations_have_the_number_of_their_paragraph():
     assert MATHS.count("```math") == len(seen)  # and every displayed equation has one
 
 
+def test_the_version_is_the_same_everywhere():
+    import pinvgcn
+
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == pinvgcn.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\d.+)$", changes, re.MULTILINE)[1] == pinvgcn.__version__
+
+
 @pytest.mark.parametrize(
     "module", ["graphs", "spectra", "embedding", "nn", "pyg", "features", "datasets", "io"]
 )

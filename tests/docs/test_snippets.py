@@ -14,7 +14,15 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street, random_split
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("index.md", "python.md", "other-models.md", "new-data.md", "saved-models.md", "settings.md")
+PAGES = (
+    "../README.md",
+    "index.md",
+    "python.md",
+    "other-models.md",
+    "new-data.md",
+    "saved-models.md",
+    "settings.md",
+)
 
 
 def snippets(page):
@@ -42,6 +50,7 @@ def data(tmp_path, monkeypatch):
         "labels": random_split(street.y[rows], per_class=5, random_state=0),
         "more_points": street.X[~rows],
         "other_tile": street.X[~rows],
+        "other_points": street.X[~rows],
         "other_labels": random_split(street.y[~rows], per_class=5, random_state=1),
         "np": np,
         "torch": torch,

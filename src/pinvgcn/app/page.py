@@ -51,7 +51,7 @@ class Page:
             import viser
         except ImportError:
             raise MissingDependencyError(
-                "pinvgcn label needs viser, which is not installed. Try: pip install 'pinvgcn[label]'"
+                "pinvgcn label needs viser, which is not installed. Try: pip install viser"
             ) from None
         self.session, self._known = session, known
         self._drawing, self._exporting = threading.Lock(), threading.Lock()
