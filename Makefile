@@ -25,7 +25,7 @@ demo: .venv/installed
 	$(BIN)/pinvgcn demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # by name: what starts no process and fits no model that takes long
 FAST := tests/architecture tests/datasets tests/kernels tests/features tests/jobs tests/test_checks.py \

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from pinvgcn.datasets import Dataset, dataset_info, load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG = ("distributed", "scans", "app", "cli", "experiments", "reproduce", "report", "tables", "tests")
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 if "PINVGCN_DATA" not in os.environ and SHARED_DATA.is_dir():
@@ -34,14 +35,14 @@ settings.load_profile("pinvgcn")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Side by side, a worker takes whole files, whose fitted models are made once; and all that starts
-    processes by several ranks is one group, so that no two of these run at a time."""
+    """Side by side, a worker takes whole files, whose fitted models are made once. What measures seconds or
+    memory, or starts several ranks, is one group, so that no two of these run at a time. Folders that take
+    long come first: the worker that ends last then has little left to do alone."""
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
-            folder = item.path.parent
-            item.add_marker(
-                pytest.mark.xdist_group(str(folder if folder.name == "distributed" else item.path))
-            )
+            alone = item.path.parent.name == "distributed" or item.get_closest_marker("alone") is not None
+            item.add_marker(pytest.mark.xdist_group("alone" if alone else str(item.path)))
+    items.sort(key=lambda item: LONG.index(name) if (name := item.path.parent.name) in LONG else len(LONG))
 
 
 @pytest.fixture(scope="session", autouse=True)

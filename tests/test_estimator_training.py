@@ -239,6 +239,7 @@ class TestManyRuns:
         fit_many(quick(epochs=2), X, self.LABELS, workers=2)
         assert torch.get_num_threads() == before
 
+    @pytest.mark.alone
     def test_an_interrupt_ends_all_runs(self, interrupts):
         """A real signal, to the process that waits for its runs."""
         model = quick(epochs=10**6)

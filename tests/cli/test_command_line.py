@@ -283,6 +283,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert process.wait(timeout=60) != 0
 
 
+@pytest.mark.alone
 def test_help_is_not_slowed_down_by_heavy_imports() -> None:
     code = "import sys; from pinvgcn.cli import main; main(['--help']); print('torch' in sys.modules)"
     start = time.perf_counter()

@@ -471,6 +471,7 @@ class TestOddClouds:
             assert len(other.table) <= 2 * len(one.table)
         np.testing.assert_allclose(more.shapes(stray[-1:]), [NOWHERE], atol=1e-6)
 
+    @pytest.mark.alone
     def test_a_stray_point_costs_nothing(self):
         """A grid over the extent would have 10¹⁹ cells."""
         points = np.random.default_rng(0).random((30_000, 3)) * [60, 60, 3]

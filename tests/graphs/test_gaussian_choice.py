@@ -94,6 +94,7 @@ def test_the_choice_does_not_depend_on_order_place_or_unit() -> None:
         assert len(chosen) == 1
 
 
+@pytest.mark.alone
 def test_the_model_is_quick() -> None:
     """It must not cost what it saves, however absurd the problem."""
     points = cloud(20_000, 3)
@@ -176,6 +177,7 @@ def test_the_announcement_points_at_the_caller(monkeypatch: pytest.MonkeyPatch) 
     assert warning.filename == __file__
 
 
+@pytest.mark.alone
 def test_the_announced_time_is_about_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within a factor of ten either way: it is measured, not looked up."""
     monkeypatch.setattr("pinvgcn.graphs.gaussian.SLOW", 0.0)

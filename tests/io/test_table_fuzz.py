@@ -116,6 +116,7 @@ def tried(path: Path, out: Path, case: str) -> str | None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
+@pytest.mark.alone
 def test_mutated_files(kind: str, tmp_path: Path) -> None:
     originals = seeds()[kind]
     path, out = tmp_path / "table", tmp_path / "out"

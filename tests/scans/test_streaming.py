@@ -125,6 +125,7 @@ print(json.dumps({"peak": peak, "tiles": result.tiles, "fitted": result.fitted})
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_million_points(tmp_path):
     """The benchmark in small, with a model that is quick to train: peak memory, and one answer."""
     streaming = _benchmark()

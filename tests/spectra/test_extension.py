@@ -104,6 +104,7 @@ def test_new_points_through_any_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("solver", "sigma"), [("taylor", 6.0), ("fourier", 1.0), ("dense", 6.0), ("cutoff", 0.9)]
 )
+@pytest.mark.alone
 def test_memory_is_that_of_a_chunk(solver: str, sigma: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four times the points take four times the result, and nothing else that grows."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
