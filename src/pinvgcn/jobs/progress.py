@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 LIBRARIES = 0.6 * 2**30  # bytes of memory before any data is read
+START = 5.5  # processor seconds until then
 
 
 class Progress(Protocol):
@@ -28,7 +29,7 @@ def silent(stage: str, done: int = 0, total: int = 0) -> None:
 
 @dataclass(frozen=True)
 class Cost:
-    """Bytes of memory at the peak, seconds, and bytes of disk that are freed at the end."""
+    """Bytes of memory at the peak, seconds of the whole command, bytes of disk that are freed at the end."""
 
     memory: float
     seconds: float

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from pinvgcn.compute.parallel import cores
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.fitting.nodes import SCAN, CloudNodes
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.fitting.smoothing import GROUPED_ROUNDS
 from pinvgcn.jobs import Cost, Progress, silent, work_folder
 from pinvgcn.jobs.files import COUNT
-from pinvgcn.jobs.progress import LIBRARIES
+from pinvgcn.jobs.progress import LIBRARIES, START
 from pinvgcn.scans.copies import SET, explained
 from pinvgcn.scans.job import ScanJob
 from pinvgcn.scans.labels import name_of
@@ -62,8 +62,10 @@ def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = AL
         job.check_outputs(work)
     seen, _ = job.survey(progress, dry=True)
     files = job.files
-    tiles, tile = _halves(files.count, request.tile_points), min(files.count, request.tile_points)
-    workers = group.size if group.size > 1 else os.cpu_count() or 1
+    # halves of halves, until they are small enough
+    tiles = 2 ** max(0, math.ceil(math.log2(files.count / request.tile_points)))
+    tile = min(files.count, request.tile_points)
+    workers = group.size if group.size > 1 else cores()
     every = files.count * (SHAPE_SECONDS + OTHER_SECONDS) / workers  # seconds, if all points are streamed
     if isinstance(request, SegmentRequest):
         members, fitted = MEMBERS, min(seen.points, request.fit_points)
@@ -88,7 +90,7 @@ def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = AL
     rounds = 8 * len(seen.classes) * (GROUPED_ROUNDS - 1)
     cost = Cost(
         memory=LIBRARIES + max(memory, tile * (TILE_BYTES + COPIES * each)),
-        seconds=seconds,
+        seconds=START + seconds,
         disk=files.count * (SPILL_BYTES + rounds + GROUPED_ROUNDS * each) if tile else 0,
     )
     facts = {**_inputs(job, seen, local=local), **facts, "tiles": f"{tiles:,}", **_outputs(job, seen)}
@@ -143,11 +145,3 @@ def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
     rounds = math.ceil(MEMBERS / min(torch.get_num_threads(), MEMBERS))
     alone = FIT_SECONDS + points * FIT_SECONDS_EACH if local else SMALL_SECONDS * MEMBERS
     return alone * rounds / MEMBERS
-
-
-def _halves(count: int, size: int) -> int:
-    """The number of tiles: halves of halves, until they are small enough."""
-    tiles = 1
-    while count > tiles * size:
-        tiles *= 2
-    return tiles

@@ -10,7 +10,7 @@ import torch
 
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io import TableSource
-from pinvgcn.jobs.progress import LIBRARIES, Cost
+from pinvgcn.jobs.progress import LIBRARIES, START, Cost
 from pinvgcn.tables.plan import TablePlan
 
 CELL = 50.0  # bytes: its text, its place in a hyperedge, and what is made of that
@@ -38,7 +38,7 @@ def cost_of(plan: TablePlan, folds: int) -> Cost:
     side_by_side = min(torch.get_num_threads(), MEMBERS)
     simple = folds * (FOREST + FOREST_ROW * plan.rows + FOREST_LABEL * plan.labelled)
     seconds = READ * cells + PREPARED * plan.distinct + (folds + 1) * fit / side_by_side + simple
-    return Cost(memory, seconds)
+    return Cost(memory, START + seconds)
 
 
 def cost_of_prediction(source: TableSource, columns: int) -> Cost:
@@ -46,7 +46,7 @@ def cost_of_prediction(source: TableSource, columns: int) -> Cost:
     width = len(source.columns)
     rows = source.count or _about_rows(source)
     memory = LIBRARIES + 3 * CELL * min(rows, CHUNK) * width
-    return Cost(memory, PREDICTION + PREDICTED_CELL * rows * max(columns, width))
+    return Cost(memory, START + PREDICTION + PREDICTED_CELL * rows * max(columns, width))
 
 
 def _about_rows(source: TableSource) -> float:
