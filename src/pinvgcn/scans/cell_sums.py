@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.group import ALONE, Group
 
 FINEST = 2.0**-10  # metres
 FARTHEST = 2.0**61  # cells: beyond them all places are one
@@ -19,9 +19,9 @@ FARTHEST = 2.0**61  # cells: beyond them all places are one
 class CoarseningSums:
     """``width`` sums for each occupied cell, of at most ``most`` cells in ``dimensions`` dimensions."""
 
-    def __init__(self, dimensions: int, width: int, most: int) -> None:
+    def __init__(self, dimensions: int, width: int, most: int, group: Group = ALONE) -> None:
         self.side = FINEST
-        self.most = most
+        self.most, self.group = most, group
         self.cells = np.empty((0, dimensions), dtype=np.int64)  # (c, d), ascending
         self.sums = np.empty((0, width), dtype=np.int64)  # (c, w)
 
@@ -54,14 +54,14 @@ class CoarseningSums:
             low, high = (middle, high) if self._count(middle) > most else (low, middle)
         self.coarsen(high)
 
-    def over(self, group: Group) -> CoarseningSums:
+    def over_all(self) -> CoarseningSums:
         """The sums over the points of all processes, on each of them."""
-        if group.alone:
+        if self.group.alone:
             return self
-        coarsest = float(group.largest(np.array([self.side]))[0])
+        coarsest = float(self.group.largest(np.array([self.side]))[0])
         while self.side < coarsest:
             self.coarsen()
-        both = group.rows(np.hstack([self.cells, self.sums]))
+        both = self.group.rows(np.hstack([self.cells, self.sums]))
         whole = CoarseningSums(self.cells.shape[1], self.sums.shape[1], self.most)
         whole.side = self.side
         whole.cells, whole.sums = grouped(*np.split(both, [self.cells.shape[1]], axis=1))

@@ -131,8 +131,8 @@ def candidates(source: ScanSource, wanted: tuple[str, ...] | None, *, besides: s
 class ColumnRanges:
     """The least and greatest value of columns that come piece by piece, and whether all are numbers."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
+    def __init__(self, names: list[str], group: Group) -> None:
+        self.names, self.group = names, group
         self.low, self.high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
         self.gaps = np.zeros(len(names), dtype=bool)
 
@@ -146,8 +146,9 @@ class ColumnRanges:
                 self.low[at] = values.min(initial=self.low[at])
                 self.high[at] = values.max(initial=self.high[at])
 
-    def split(self, group: Group) -> tuple[list[str], dict[str, str]]:
+    def split(self) -> tuple[list[str], dict[str, str]]:
         """The columns that can be used, by the values of all processes, and why the others cannot."""
+        group = self.group
         low, high, gaps = group.smallest(self.low), group.largest(self.high), group.largest(self.gaps)
         left = {
             name: "has gaps" if gap else "is the same everywhere"

@@ -153,7 +153,7 @@ class _Pipeline:
             scans = None  # several: whole ones are held out to estimate the accuracy in others
             if len(job.files.paths) > 1:
                 scans = np.searchsorted(job.files.starts, sample.index, side="right") - 1
-            model = _fit(request, seen.classes, sample, scans, self.progress, job.group)
+            model = _fit(request, seen.classes, sample, scans, self.progress)
             about = {
                 "kind": "scan",
                 **seen.frame.about(),
@@ -265,7 +265,6 @@ def _fit(
     sample: FittedPoints,
     scans: np.ndarray | None,
     progress: Progress,
-    group: Group,
 ) -> PinvGCNClassifier:
     """A model of the points of all processes."""
     progress("Preparing", 0, 1)
@@ -283,7 +282,7 @@ def _fit(
             features=sample.columns,
             shapes=sample.local,
             groups=scans,
-            process_group=group,
+            process_group=sample.group,
         )
     return model.set_params(verbose=False)
 

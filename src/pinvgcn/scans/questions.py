@@ -62,25 +62,25 @@ class DoubtfulPlace:
 
 def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[DoubtfulPlace]:
     """The places, best first; fewer than ``count`` where the cloud has no others. The same on all ranks."""
-    sums = CoarseningSums(3, 2, MOST)
+    sums = CoarseningSums(3, 2, MOST, group)
     for seen in parts():
         free, rows = ~seen.labelled, seen.changeable
         sums.add(seen.points[rows], np.column_stack([(ONE - seen.confidence) * free, free])[rows])
-    sums = sums.over(group)
+    sums = sums.over_all()
     points = int(sums.sums[:, 1].sum())
     sums.coarsen_to(points / ENOUGH)
     plan = len(np.unique(sums.cells[:, :2], axis=0))
     apart = float(np.sqrt(plan / (2 * count))) * sums.side
     while 2 * NARROW * sums.side <= apart:  # cells as wide as they may be
         sums.coarsen()
-    best = _Best.empty(len(sums))
+    best = _Best.empty(len(sums), group)
     centres = sums.centres
     for seen in parts():
         free = np.flatnonzero(~seen.labelled)
         rows = sums.rows(seen.points[free])
         away = np.linalg.norm(seen.points[free] - centres[rows], axis=1) / sums.side
         best.put(rows, seen.confidence[free] / ONE + PULL * away, seen, free)
-    best = best.over(group)
+    best = best.over_all()
     doubt, free = sums.sums.T
     left, places = np.where(doubt > 0, doubt, 0), best.facts[:, :3]
     chosen: list[int] = []
@@ -98,10 +98,11 @@ class _Best:
     keys: np.ndarray  # (c,) smallest first
     index: np.ndarray  # (c,) of equal keys the smallest
     facts: np.ndarray  # (c, 8) x, y, z, code, confidence, flag, second, its confidence
+    group: Group
 
     @classmethod
-    def empty(cls, count: int) -> _Best:
-        return cls(np.full(count, np.inf), np.full(count, NOBODY), np.zeros((count, 8)))
+    def empty(cls, count: int, group: Group) -> _Best:
+        return cls(np.full(count, np.inf), np.full(count, NOBODY), np.zeros((count, 8)), group)
 
     def put(self, rows: np.ndarray, keys: np.ndarray, seen: ClassifiedPoints, free: np.ndarray) -> None:
         """Points of ``seen`` at ``free`` with the rows of their cells."""
@@ -126,14 +127,13 @@ class _Best:
             ]
         )
 
-    def over(self, group: Group) -> _Best:
+    def over_all(self) -> _Best:
         """The best over all processes."""
-        if group.alone:
-            return self
+        group = self.group
         keys = group.smallest(self.keys)
         index = group.smallest(np.where(self.keys == keys, self.index, NOBODY))
         mine = (self.index == index) & (index < NOBODY)
-        return _Best(keys, index, group.sum(np.where(mine[:, None], self.facts, 0.0)))
+        return _Best(keys, index, group.sum(np.where(mine[:, None], self.facts, 0.0)), group)
 
     def place(self, row: int, wrong: float, points: int, side: float) -> DoubtfulPlace:
         x, y, z, code, confidence, flag, second, its = self.facts[row].tolist()

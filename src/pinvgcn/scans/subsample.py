@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.distributed.rows import hashed
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
@@ -33,6 +34,7 @@ class FittedPoints:
     columns: np.ndarray | None  # (m, c)
     local: LocalShapes | None  # within the whole cloud; None where the fit is to measure them
     codes: np.ndarray  # (m,) labels, or -1
+    group: Group  # of the processes that have the others
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def fitted_points(tiles: Tiles, drawn: Subsample, progress: Progress) -> FittedP
         columns if width else None,
         None if lattice is None else LocalShapes(shape, lattice),
         beside[:, -1].astype(np.int64),
+        tiles.group,
     )
 
 

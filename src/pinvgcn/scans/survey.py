@@ -96,7 +96,7 @@ class _Reader:
         for path, fields in zip(files.paths, files.fields if request.features is None else [], strict=False):
             for name in self.names.keys() - {plain_name(field) for field in fields}:
                 self.lacking.setdefault(name, f"is not in {path.name}")
-        self.ranges = ColumnRanges([name for name in self.names if name not in self.lacking])
+        self.ranges = ColumnRanges([n for n in self.names if n not in self.lacking], files.group)
         self.classes = Classes()
         self.codes: dict[int, np.ndarray] = {}
         self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -184,7 +184,7 @@ class _Reader:
 
     def agreed_columns(self) -> tuple[list[str], dict[str, str]]:
         """The columns to use by the values in all files, and why others are left out, by their field."""
-        used, left_out = self.ranges.split(self.files.group)
+        used, left_out = self.ranges.split()
         return used, {self.names[name]: why for name, why in {**self.lacking, **left_out}.items()}
 
 
