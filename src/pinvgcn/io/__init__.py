@@ -7,10 +7,11 @@
     asprs.class_name(c)  what a class number of a LAS file means
 
 **Another format of scans** is a file with a ``ScanSource``, of which ``scan.py`` says what it must offer, and
-a line in ``formats.py``, which tells formats apart by their first bytes. Copies in it need a ``ScanWriter``
-(``scan_writer.py``); else they become PLY, PCD, text or LAS (``conversion.py``). The formats are ``las.py``
-with ``las_layout.py`` and ``las_writer.py``, ``e57.py``, ``ply.py`` and ``pcd.py`` on ``point_rows.py``, and
-``text_scan.py`` on ``text_columns.py``. ``bounds.py`` is the part of a scan inside a box.
+a line of ``SOURCES`` in ``formats.py``, which tells formats apart by their first bytes. Copies in it need a
+``ScanWriter`` (``scan_writer.py``), which ``own_writer`` returns; else they become PLY, PCD, text or LAS
+(``conversion.py``). The formats are ``las.py`` with ``las_layout.py`` and ``las_writer.py``, ``e57.py``,
+``ply.py`` and ``pcd.py`` on ``point_rows.py``, and ``text_scan.py`` on ``text_columns.py``. ``bounds.py`` is
+the part of a scan inside a box.
 
 Tables are ``tables.py``, with the formats ``delimited.py`` and ``parquet.py``. ``text_file.py`` (encodings,
 gzip) and ``text_lines.py`` (lines, cells) read text for both. ``atomic.py`` writes files whole or not at all;

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -68,15 +69,19 @@ def open_scan(path: str | Path, *, bounds: Bounds | None = None, inside: int | N
         return BoundedSource(_open(path, head), bounds, inside)
 
 
+# another format: how its files begin, and its source
+SOURCES: tuple[tuple[Callable[[bytes], bool], type[ScanSource]], ...] = (
+    (lambda head: head.startswith(b"LASF"), LasSource),
+    (lambda head: head.startswith(b"ply") and head.split(maxsplit=1)[0] == b"ply", PlySource),
+    (lambda head: head.startswith(MAGIC), E57Source),
+    (looks_like_pcd, PcdSource),
+)
+
+
 def _open(path: Path, head: bytes) -> ScanSource:
-    if head.startswith(b"LASF"):
-        return LasSource(path)
-    if head.split(maxsplit=1)[:1] == [b"ply"] and head.startswith(b"ply"):
-        return PlySource(path)
-    if head.startswith(MAGIC):
-        return E57Source(path)
-    if looks_like_pcd(head):
-        return PcdSource(path)
+    for fits, source in SOURCES:
+        if fits(head):
+            return source(path)
     if head.startswith(GZIP):
         head = TextFile(path, ScanFileError, compressed=True).head(_HEAD)
     for magic, what in (*_FOREIGN.items(), (b"LASF", "a packed LAS file"), (b"ply", "a packed PLY file")):
