@@ -31,7 +31,7 @@ test: .venv/installed-test
 FAST := tests/architecture tests/datasets tests/kernels tests/features tests/jobs tests/test_checks.py \
   tests/spectra/test_functions.py tests/spectra/test_dense.py tests/graphs/test_hypergraph.py tests/io/test_atomic.py \
   tests/io/test_ply.py tests/io/test_pcd.py tests/nn/test_filters.py tests/nn/test_conv.py tests/nn/test_model.py \
-  tests/fitting/test_class_shares.py tests/fitting/test_expectation.py tests/fitting/test_shapley.py tests/docs/test_citations.py
+  tests/fitting/test_class_shares.py tests/fitting/test_shapley.py tests/docs/test_citations.py
 test-fast: .venv/installed-test
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" $(FAST)
 
