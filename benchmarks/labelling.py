@@ -278,11 +278,11 @@ def _clicks(
             continue  # no point was there
         while session.view.answer is answer:
             page.wait_for_timeout(20)
-        while sum(size >= enough for _, size in arrivals) < 2:  # the label itself, then the answer
+        while not any(size >= enough for _, size in arrivals):
             page.wait_for_timeout(20)
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         drawn_at = time.perf_counter()
-        last = [when for when, size in arrivals if size >= enough][1]
+        last = next(when for when, size in arrivals if size >= enough)
         found.append((last - started, session.view.answer.seconds, drawn_at - started))
         page.wait_for_timeout(1_000)
     return found

@@ -18,6 +18,7 @@ N, CLASSES = 40, 3
 def surroundings(seed: int, *, smooth: bool = False) -> Surroundings:
     rng = np.random.default_rng(seed)
     shapes, places, waves = (rng.normal(size=(N, d)) for d in (5, 3, 4))
+    shapes /= np.sqrt(5)
     around = np.eye(N)
     if smooth:
         around = rng.uniform(size=(N, N))
@@ -27,9 +28,9 @@ def surroundings(seed: int, *, smooth: bool = False) -> Surroundings:
 
 def kernel(one: Surroundings, i: int, j: int) -> float:
     """The docstring's formula, for one pair."""
-    shape = np.exp(-((one.shapes[i] - one.shapes[j]) ** 2).sum() / (2 * 5))
-    place = np.exp(-((one.places[i] - one.places[j]) ** 2).sum() / (2 * 0.09 * 3))
-    return shape + 0.25 * place + 0.25 * one.waves[i] @ one.waves[j]
+    shape = np.exp(-((one.shapes[i] - one.shapes[j]) ** 2).sum() / 2)
+    place = np.exp(-((one.places[i] - one.places[j]) ** 2).sum() / (2 * 0.25 * 3))
+    return shape + 0.15 * place + 0.1 * one.waves[i] @ one.waves[j]
 
 
 def labels(seed: int, count: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -95,23 +96,49 @@ def test_what_was_labelled_before_leaves_no_trace(seed: int, sets: list[list[int
         assert reply.proba.sum(axis=1) == pytest.approx(1, abs=1e-6)
 
 
+def dense(one: Surroundings) -> np.ndarray:
+    return np.array([[kernel(one, i, j) for j in range(len(one))] for i in range(len(one))])
+
+
+def left_over(K: np.ndarray, kept: np.ndarray, ridge: float = 1e-9) -> np.ndarray:
+    """The posterior covariance of all points, given some."""
+    inside = K[np.ix_(kept, kept)] + ridge * np.eye(len(kept))
+    return K - K[:, kept] @ np.linalg.solve(inside, K[kept])
+
+
 def test_labels_that_are_alike_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 24)
     monkeypatch.setattr(module, "MANY", 12)
     one = surroundings(2)
     points, codes = np.arange(N), np.repeat([0, 1, 2], [30, 6, 4])
     kept = Head(one).reply(points, codes, CLASSES)
-    assert np.bincount(kept.codes).max() <= 8  # a fair share
+    assert np.bincount(kept.codes).max() == 8  # a fair share
     doubled = Surroundings(*(np.repeat(part, 2, axis=0) for part in (one.shapes, one.places, one.waves)),
         sp.csr_array(np.eye(2 * N)))  # fmt: skip
     twice = Head(doubled).reply(np.arange(2 * N), np.repeat(codes, 2), CLASSES)
     assert len(np.unique(twice.points // 2)) == len(twice.points)  # no twin of another
+    K = dense(one)
     for code in range(CLASSES):
-        own = kept.points[kept.codes == code]
-        for i in own:
-            for j in own:
-                likeness = kernel(one, i, j) / np.sqrt(kernel(one, i, i) * kernel(one, j, j))
-                assert i == j or likeness < module.SAME
+        own, all_own = kept.points[kept.codes == code], points[codes == code]
+        if len(own) < 8:  # what is left out is told by what is kept
+            rest = np.diag(left_over(K, own))[all_own]
+            assert (rest < module.NEW * np.diag(K)[all_own]).all()
+        for label in own:  # and each that is kept has something of its own
+            others = own[own != label]
+            assert left_over(K, others)[label, label] >= 0.05 * K[label, label]
+
+
+def test_the_gain_is_variance_that_a_label_takes_where_the_answer_is_unsure() -> None:
+    one = surroundings(4)
+    points, codes = labels(4)
+    head = Head(one)
+    reply = head.reply(points, codes, CLASSES)
+    free = np.setdiff1d(np.arange(N), points)
+    C = left_over(dense(one), points, RIDGE)
+    unsure = 1 - reply.proba.max(axis=1)
+    for x, found in zip(free, head.gain(reply, free), strict=True):
+        told = left_over(C, np.array([x]), RIDGE)  # what is left when x has a label, too
+        assert found == pytest.approx(((np.diag(C) - np.diag(told)) * unsure).sum(), rel=1e-3)
 
 
 def test_proposals_differ_from_each_other() -> None:
@@ -120,10 +147,19 @@ def test_proposals_differ_from_each_other() -> None:
     head = Head(one)
     reply = head.reply(points, codes, CLASSES)
     chosen = proposals(head, reply, count=4)
-    candidates, doubt = head.doubt(reply)
-    assert chosen[0] == candidates[doubt.argmax()]
+    free = np.setdiff1d(np.arange(N), points)
+    assert chosen[0] == free[head.gain(reply, free).argmax()]
     assert not np.isin(chosen, points).any()
     for i in chosen:
         for j in chosen:
             likeness = kernel(one, i, j) / np.sqrt(kernel(one, i, i) * kernel(one, j, j))
             assert i == j or likeness < 0.5
+
+
+def test_the_most_doubtful_points_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinvgcn.app.proposals.DOUBTFUL", 1)
+    one = surroundings(3)
+    head = Head(one)
+    reply = head.reply(*labels(3), CLASSES)
+    candidates, doubt = head.doubt(reply)
+    assert proposals(head, reply, count=1).tolist() == [candidates[doubt.argmax()]]

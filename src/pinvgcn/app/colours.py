@@ -112,17 +112,24 @@ def by_own_colour(red: np.ndarray, green: np.ndarray, blue: np.ndarray) -> np.nd
 
 def by_class(numbers: np.ndarray, classes: Sequence[Category]) -> np.ndarray:
     """The colour of each point's class, grey where it has none."""
-    colours = np.full((len(numbers), 3), GREY, dtype=np.uint8)
+    most = max([int(numbers.max(initial=0)), *(category.number for category in classes)])
+    table = np.tile(np.array(GREY, dtype=np.uint8), (most + 2, 1))
     for category in classes:
-        colours[numbers == category.number] = category.colour
+        table[category.number] = category.colour
+    colours: np.ndarray = table[numbers]  # NONE is the last row
     return colours
 
 
 def paled(colours: np.ndarray, sureness: np.ndarray, classes: int) -> np.ndarray:
     """Colours that fade towards grey where the class is little more than a guess."""
     lowest = 1 / max(classes, 2)
-    share = UNSURE + (1 - UNSURE) * np.clip((sureness - lowest) / (1 - lowest), 0, 1)[:, None]
-    return (share * colours + (1 - share) * np.array(GREY)).astype(np.uint8)
+    share = sureness.astype(np.float32)
+    share -= np.float32(lowest)
+    share *= np.float32((1 - UNSURE) / (1 - lowest))
+    np.clip(share, 0, 1 - UNSURE, out=share)
+    share += np.float32(UNSURE)
+    grey = np.array(GREY, dtype=np.float32)
+    return np.rint(share[:, None] * (colours - grey) + grey).astype(np.uint8)
 
 
 def counts(numbers: np.ndarray, classes: Sequence[Category]) -> dict[int, int]:

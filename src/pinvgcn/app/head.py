@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 RIDGE = 0.01  # ρ
-REACH = 0.3  # of a label in space, where the cloud has a spread of 1
-NEAR, SMOOTH = 0.25, 0.25  # the weights of places and of eigenvectors beside shapes
+REACH = 0.5  # of a label in space, where the cloud has a spread of 1
+NEAR, SMOOTH = 0.15, 0.1  # the weights of places and of eigenvectors beside shapes
 EIGENVECTORS = 20
+PROBES = 2_000  # points at which a gain is summed, about
 COLDEST = 10.0  # scores are multiplied by at most so much
-KEPT, CONSIDERED = 600, 3  # labels that the kernel knows at most, and how many times as many are looked at
-SAME, MANY = 0.8, 100  # likeness from which on two labels of a class teach the same, where there are many
+KEPT, CONSIDERED = 600, 2_000  # labels that the kernel knows at most; labels of a class that are looked at
+MANY, NEW = 100, 0.2  # single clicks; the share of k(x, x) that a label has to add where there are more
 HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is held, and their ρ
 
 
@@ -24,7 +26,7 @@ HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is he
 class Surroundings:
     """What the kernel sees of n points."""
 
-    shapes: np.ndarray  # (n, f) local shapes and other features, each of mean 0 and spread 1
+    shapes: np.ndarray  # (n, f) of what surrounds each point, with squared distances of about 2
     places: np.ndarray  # (n, 3) centred, of a common spread of 1
     waves: np.ndarray  # (n, q) √(n λ₁/(q λ_i)) u_i
     around: sp.csr_array  # (n, n) averages a point's own value and those of its neighbours
@@ -35,13 +37,14 @@ class Surroundings:
     def kernel(self, rows: np.ndarray, at: Any = slice(None)) -> np.ndarray:
         """k(x_t, x) for points t in ``rows`` and points x, all of them or those ``at`` some places: (t, n)::
 
-        exp(−|s − s_t|²/2f) + ¼ exp(−|p − p_t|²/(6 · 0.3²)) + ¼ Σ_i (n λ₁/q λ_i) u_i u_i(t)
+        exp(−|s − s_t|²/2) + 0.15 exp(−|p − p_t|²/(6 · 0.5²)) + 0.1 Σ_i (n λ₁/q λ_i) u_i u_i(t)
 
         shapes s, places p, and the pseudoinverse part of the filters on the first q eigenvectors.
         """
-        K = np.exp(_squares(self.shapes, rows, at) / (-2 * self.shapes.shape[1]))
-        K += NEAR * np.exp(_squares(self.places, rows, at) / (-2 * REACH**2 * self.places.shape[1]))
-        K += SMOOTH * (self.waves[rows] @ self.waves[at].T)
+        K = _gaussian(self.shapes, self._lengths[0], rows, at)
+        place = _gaussian(self._scaled_places, self._lengths[1], rows, at)
+        K += np.multiply(place, NEAR, out=place)
+        K += (SMOOTH * self.waves[rows]) @ self.waves[at].T
         return K
 
     def own(self) -> np.ndarray:
@@ -49,14 +52,23 @@ class Surroundings:
         total: np.ndarray = 1 + NEAR + SMOOTH * (self.waves**2).sum(axis=1)
         return total
 
+    @cached_property
+    def _scaled_places(self) -> np.ndarray:
+        return self.places / self.places.dtype.type(REACH * np.sqrt(self.places.shape[1]))
 
-def _squares(values: np.ndarray, rows: np.ndarray, at: Any) -> np.ndarray:
-    """|v_t − v|²: (t, n)"""
-    here, there = values[rows], values[at]
-    D = -2 * (here @ there.T)
-    D += (there**2).sum(axis=1)
-    D += (here**2).sum(axis=1)[:, None]
-    return np.maximum(D, 0, out=D)
+    @cached_property
+    def _lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """|s|²/2 and that of the scaled places: (n,) each"""
+        shapes, places = self.shapes, self._scaled_places
+        return np.einsum("nf,nf->n", shapes, shapes) / 2, np.einsum("nf,nf->n", places, places) / 2
+
+
+def _gaussian(values: np.ndarray, lengths: np.ndarray, rows: np.ndarray, at: Any) -> np.ndarray:
+    """exp(−|v_t − v|²/2), with |v|²/2 as ``lengths``: (t, n)"""
+    D = values[rows] @ values[at].T
+    D -= lengths[at]
+    D -= lengths[rows, None]
+    return np.exp(np.minimum(D, 0, out=D), out=D)
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class Reply:
     left_out: np.ndarray  # (t, classes) of each label's point, had it not been labelled
     points: np.ndarray  # (t,) the labelled points,
     codes: np.ndarray  # (t,) and their labels
-    lead: np.ndarray  # (n,) of the best class's score over the second, averaged over neighbours
+    scores: np.ndarray  # (n, classes)
     inverse: np.ndarray  # (t, t) (K + ρI)⁻¹ of these,
     every: np.ndarray  # (t,) the labelled points and those at which a base is held
 
@@ -122,51 +134,71 @@ class Head:
         alpha = inverse @ left
         left_out = Y - (alpha / np.diag(inverse)[:, None])[:count]
         cold = _coldness(left_out, codes)
-        scores = K.T @ alpha.astype(np.float32)
+        scores = alpha.T.astype(np.float32) @ K  # class by class: the sums below are then over whole rows
         if base is not None:
-            scores += (base - 1 / classes).astype(np.float32)
-        average = self.surroundings.around
-        both = average @ np.hstack([softmax(cold * scores, axis=1), scores])  # in one pass over neighbours
-        proba, smooth = both[:, :classes], both[:, classes:]
-        ordered = np.partition(smooth, -2, axis=1)
-        return Reply(
-            proba / proba.sum(axis=1, keepdims=True),
-            softmax(cold * left_out, axis=1),
-            points,
-            codes,
-            ordered[:, -1] - ordered[:, -2],
-            inverse,
-            every,
-        )
+            scores += (base.T - 1 / classes).astype(np.float32)
+        sharp = np.float32(cold) * scores
+        sharp -= sharp.max(axis=0)
+        each = np.exp(sharp, out=sharp)
+        each /= each.sum(axis=0)
+        proba = np.ascontiguousarray((self.surroundings.around @ each.T).T)
+        proba /= proba.sum(axis=0)
+        return Reply(proba.T, softmax(cold * left_out, axis=1), points, codes, scores.T, inverse, every)
 
     def doubt(self, reply: Reply) -> tuple[np.ndarray, np.ndarray]:
         """Points without a label (m,), and −lead/√(k(x, x) − kᵀ(K + ρI)⁻¹k) there (m,): large where the best
         class leads by little and much is uncertain, so that the answer may change."""
         average = self.surroundings.around
         free = self._candidates[~np.isin(self._candidates, reply.points)]
-        lead = (average @ (average @ reply.lead))[free]  # of a place, not of a single odd point
+        ordered = np.partition(average @ reply.scores, -2, axis=1)
+        lead = average @ (average @ (ordered[:, -1] - ordered[:, -2]))  # of a place, not of one odd point
         K = self._kernel(reply.every)[:, free]
         spread = self.own[free] - np.einsum("tm,tm->m", reply.inverse.astype(np.float32) @ K, K)
-        return free, -lead / np.sqrt(np.maximum(spread, 1e-6))
+        return free, -lead[free] / np.sqrt(np.maximum(spread, 1e-6))
+
+    def gain(self, reply: Reply, points: np.ndarray) -> np.ndarray:
+        """Σ_z (1 − p(z)) c(x, z)²/(c(x, x) + ρ) over some points z of the scan, for points x: (m,). It is
+        what a label at x takes from the variance where the answer is unsure; c is the posterior covariance
+        k(x, z) − k(x)ᵀ(K + ρI)⁻¹k(z), p the probability of the best class."""
+        probes = self._candidates[:: max(1, len(self._candidates) // PROBES)]
+        K = self._kernel(reply.every)
+        told = reply.inverse.astype(np.float32) @ K[:, points]
+        spread = self.own[points] - np.einsum("tm,tm->m", told, K[:, points])
+        C = self.surroundings.kernel(points, probes) - told.T @ K[:, probes]
+        found: np.ndarray = C**2 @ (1 - reply.sureness[probes]) / (np.maximum(spread, 1e-6) + RIDGE)
+        return found
 
     def _distinct(self, points: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Labels that teach something of their own: of those of a class that are alike, one; ``KEPT`` at
-        most, with a fair share for each class. A label keeps its place in the order when others come, so that
-        few rows of the kernel are new."""
+        """Labels that teach something of their own, with a fair share of ``KEPT`` for each class. The one
+        that those before tell least of comes next, so that a small region counts beside a large one."""
         if len(points) <= MANY:  # single clicks: each of them was meant
             return points, codes
         order = np.argsort(self._order[points], kind="stable")
         present = np.unique(codes)
-        fair = KEPT // max(len(present), 1)
-        chosen: list[np.ndarray] = []
+        chosen = []
         for code in present:
-            own = order[codes[order] == code][: CONSIDERED * fair]
-            rows = points[own]
-            scale = np.sqrt(self.own[rows])
-            like = self.surroundings.kernel(rows, rows) / scale / scale[:, None]
-            chosen.append(own[_apart(like, fair)])
+            own = order[codes[order] == code][:CONSIDERED]
+            chosen.append(own[self._pivots(points[own], KEPT // len(present))])
         kept = np.sort(np.concatenate(chosen))
         return points[kept], codes[kept]
+
+    def _pivots(self, points: np.ndarray, most: int) -> np.ndarray:
+        """The first pivots of a Cholesky factorisation of K, until each point has a share of its k(x, x)
+        below ``NEW`` left: places among ``points``."""
+        own = self.own[points]
+        left, factor = own.copy(), np.empty((most, len(points)), dtype=np.float32)
+        kept: list[int] = []
+        while len(kept) < most:
+            best = int((left / own).argmax())
+            if left[best] < NEW * own[best]:
+                break
+            row = self.surroundings.kernel(points[[best]], points)[0]
+            before = factor[: len(kept)]
+            factor[len(kept)] = (row - before[:, best] @ before) / np.sqrt(left[best])
+            left -= factor[len(kept)] ** 2
+            left[best] = 0.0
+            kept.append(best)
+        return np.array(kept)
 
     def _kernel(self, points: np.ndarray) -> np.ndarray:
         """Rows of the kernel, in the order of ``points``: (t, n); those of other points are forgotten."""
@@ -191,18 +223,6 @@ class Head:
         if np.array_equal(order, np.arange(len(order))):
             return self._K[: len(order)]
         return self._K[order]
-
-
-def _apart(like: np.ndarray, most: int) -> np.ndarray:
-    """The first rows that are not like any of those before (t, t): ``most`` of them, rising."""
-    left, kept = np.ones(len(like), dtype=bool), []
-    for row in range(len(like)):
-        if left[row]:
-            kept.append(row)
-            left &= like[row] < SAME
-        if len(kept) == most:
-            break
-    return np.array(kept)
 
 
 def _coldness(left_out: np.ndarray, codes: np.ndarray) -> float:

@@ -167,6 +167,8 @@ class Page:
         made_of = (mode, shown, view.labelled, view.classes, view.answer, view.refined, ground)
         if len(made_of) == len(self._painted) and all(map(operator.is_, made_of, self._painted)):
             return  # nothing to send
+        if view.waits and made_of[:2] == self._painted[:2]:
+            return  # the colours of the answer are on their way; a browser draws so many points once
         self._painted = made_of
         found = picture(mode, view, shown, self.session.cloud, above_ground=ground, known=self._known)
         self.canvas.paint(found.colours)

@@ -19,6 +19,7 @@ from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.graphs import GaussianGraph
 
 NEIGHBOURS = 10
+COMPONENTS, PROBED = 48, 20_000  # of the shapes that are kept; points that directions are found from
 FORMS = ("linearity", "planarity", "scattering", "verticality")
 SHAPES = "Looking at the shape of what surrounds each point"
 Tell = Callable[[str, float], None]  # what is being done, and the share that is done
@@ -47,11 +48,12 @@ def prepare(cloud: Cloud, tell: Tell = lambda what, share: None) -> PreparedScan
     tell("Finding neighbours", 0.95)
     places = here - here.mean(axis=0)
     places /= max(np.sqrt(places.var(axis=0).mean()), 1e-300)
+    around = _averages(here)
     found = Surroundings(
-        _scores(np.hstack([shapes, cloud.features()])),
+        _wider(_scores(np.hstack([shapes, cloud.features()])), around),
         places.astype(np.float32),  # half the memory; labels are few, and their system is solved in double
         waves.astype(np.float32),
-        _averages(here),
+        around,
     )
     tell("Ready", 1.0)
     return PreparedScan(found, shapes[:, forms], shapes[:, ground])
@@ -90,6 +92,27 @@ def _scores(columns: np.ndarray) -> np.ndarray:
     varied = spread > 1e-9
     scaled: np.ndarray = (scores[:, varied] - scores[:, varied].mean(axis=0)) / spread[varied]
     return scaled.astype(np.float32)
+
+
+def _wider(scores: np.ndarray, around: sp.csr_array) -> np.ndarray:
+    """Each point's scores beside their means over 2 and over 8 steps to neighbours, all of equal weight, as
+    their principal components: (s, f). Two points have a squared distance of 2 in the mean."""
+    scores = _principal(scores)
+    near = around @ (around @ scores)
+    far = near
+    for _ in range(6):
+        far = around @ far
+    parts = [part / np.sqrt(max(float(part.var(axis=0).sum()), 1e-30)) for part in (scores, near, far)]
+    return _principal(np.hstack(parts) / np.float32(np.sqrt(len(parts))))
+
+
+def _principal(columns: np.ndarray) -> np.ndarray:
+    """The ``COMPONENTS`` directions of the largest variance: (s, f) float32."""
+    centred = columns - columns.mean(axis=0)
+    some = centred[:: max(1, len(centred) // PROBED)]
+    vectors = np.linalg.eigh(some.T @ some)[1][:, ::-1]
+    found: np.ndarray = (centred @ vectors[:, :COMPONENTS]).astype(np.float32)
+    return found
 
 
 def _averages(points: np.ndarray) -> sp.csr_array:

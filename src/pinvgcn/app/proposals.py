@@ -8,6 +8,7 @@ import numpy as np
 
 from pinvgcn.app.head import Head, Reply
 
+DOUBTFUL = 300  # points, by whose gain the next is chosen
 ALIKE = 0.5  # of k(x, x): points whose kernel is larger would teach the same
 
 
@@ -24,18 +25,21 @@ class ReviewPlace:
 def proposals(head: Head, reply: Reply, *, count: int = 5) -> np.ndarray:
     """The points whose label would help most, best first: (count,) or fewer.
 
-    The best has the largest doubt; the next is the largest of those that are not like the ones before, so
-    that proposals are spread over the scan and over its shapes.
+    Of the ``DOUBTFUL`` points with the largest doubt the one with the largest gain is taken: its answer may
+    change, and that of many like it. Points that are like it go, so that proposals are spread over the scan
+    and over its shapes, and the next is chosen in the same way.
     """
     candidates, doubt = head.doubt(reply)
     left = candidates[np.argsort(-doubt, kind="stable")]
-    own = head.own
+    gains = np.full(len(head.surroundings), np.nan)
     chosen: list[int] = []
-    for _ in range(count):
-        if len(left) == 0:
-            break
-        best = int(left[0])
+    while len(left) and len(chosen) < count:
+        top = left[:DOUBTFUL]
+        new = top[np.isnan(gains[top])]
+        if len(new):
+            gains[new] = head.gain(reply, new)
+        best = int(top[gains[top].argmax()])
         chosen.append(best)
-        alike = head.surroundings.kernel(np.array([best]), left)[0] / np.sqrt(own[left] * own[best])
-        left = left[alike < ALIKE]
+        alike = head.surroundings.kernel(np.array([best]), left)[0] / np.sqrt(head.own[left] * head.own[best])
+        left = left[(alike < ALIKE) & (left != best)]
     return np.array(chosen, dtype=np.int64)

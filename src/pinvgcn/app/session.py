@@ -44,6 +44,7 @@ class View:
     answer: LiveAnswer | None = None  # the live one
     refined: Refined | None = None  # that of the full model to the same labels
     refining: bool = False  # whether it is being fitted
+    waits: bool = False  # whether the live answer to the labels of now is still to come
     places: tuple[ReviewPlace, ...] = ()  # to review, the most doubtful first
     right: float | None = None  # share of points that agree with the reference
     trouble: str = ""  # what went wrong in the background
@@ -122,7 +123,7 @@ class Session:
             self._tell()
             return
         self._refiner.end()
-        self._change(refined=None, refining=False, places=())
+        self._change(refined=None, refining=False, places=(), waits=self.view.answer is not None)
         self._wake.set()
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
@@ -215,11 +216,11 @@ class Session:
         started, view = time.perf_counter(), self.view
         answer = self._live.answer(view.labelled, view.numbers, view.classes)
         if answer is None:
-            self._change(answer=None, right=None)
+            self._change(answer=None, right=None, waits=False)
             return False
         answer = replace(answer, seconds=time.perf_counter() - started)
         right = self._agreement(answer.numbers, self.cloud.sample, view.classes)
-        self._change(answer=answer, right=right)
+        self._change(answer=answer, right=right, waits=False)
         if not self._wake.is_set():  # somebody who clicks on has no use for proposals yet
             self._change(places=self._live.places(answer, REVIEWED, self._wake.is_set))
         return len({*view.numbers.tolist()}) >= FEW
