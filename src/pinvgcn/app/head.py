@@ -19,7 +19,7 @@ PROBES = 2_000  # points at which a gain is summed, about
 COLDEST = 10.0  # scores are multiplied by at most so much
 KEPT, CONSIDERED = 600, 2_000  # labels that the kernel knows at most; labels of a class that are looked at
 MANY, NEW = 100, 0.2  # single clicks; the share of k(x, x) that a label has to add where there are more
-HELD, HELD_RIDGE = 200, 0.3  # points at which a model that answered first is held, and their ρ
+HELD, HELD_RIDGE = 600, 0.03  # points at which a model that answered first is held, and their ρ
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Head:
 
     def __init__(self, around: Surroundings, *, candidates: int = 20_000) -> None:
         self.surroundings = around
-        self._rows: dict[int, int] = {}  # point: its row of the kernel
+        self._held = np.empty(0, dtype=np.int64)  # the point of each row of the kernel that is kept
         self._K = np.empty((64, len(around)), dtype=np.float32)
         step = max(1, len(around) // candidates)
         self._candidates = np.arange(0, len(around), step)
@@ -129,19 +129,21 @@ class Head:
             every = np.concatenate([points, held])
             left = np.concatenate([Y - (base[points] - 1 / classes), np.zeros((len(held), classes))])
             ridge = np.append(ridge, np.full(len(held), HELD_RIDGE))
-        K = self._kernel(every)
-        inverse = np.linalg.inv(K[:, every].astype(np.float64) + np.diag(ridge))
+        K, own = self._kernel(every)
+        inverse = np.linalg.inv(K[np.ix_(own, every)].astype(np.float64) + np.diag(ridge))
         alpha = inverse @ left
         left_out = Y - (alpha / np.diag(inverse)[:, None])[:count]
         cold = _coldness(left_out, codes)
-        scores = alpha.T.astype(np.float32) @ K  # class by class: the sums below are then over whole rows
-        if base is not None:
-            scores += (base.T - 1 / classes).astype(np.float32)
-        sharp = np.float32(cold) * scores
-        sharp -= sharp.max(axis=0)
-        each = np.exp(sharp, out=sharp)
-        each /= each.sum(axis=0)
-        proba = np.ascontiguousarray((self.surroundings.around @ each.T).T)
+        scores = alpha[np.argsort(own)].T.astype(np.float32) @ K  # class by class, for fast sums
+        around, cold32 = self.surroundings.around, np.float32(cold)
+        if base is None:
+            proba = np.ascontiguousarray((around @ _softmax(cold32 * scores).T).T)
+        else:  # which is smooth already: what labels change is averaged alone
+            told = (base.T - 1 / classes).astype(np.float32)
+            scores += told
+            before = _softmax(cold32 * told)
+            change = _softmax(cold32 * scores) - before
+            proba = np.maximum(before + (around @ change.T).T, 1e-6)
         proba /= proba.sum(axis=0)
         return Reply(proba.T, softmax(cold * left_out, axis=1), points, codes, scores.T, inverse, every)
 
@@ -152,7 +154,8 @@ class Head:
         free = self._candidates[~np.isin(self._candidates, reply.points)]
         ordered = np.partition(average @ reply.scores, -2, axis=1)
         lead = average @ (average @ (ordered[:, -1] - ordered[:, -2]))  # of a place, not of one odd point
-        K = self._kernel(reply.every)[:, free]
+        K, own = self._kernel(reply.every)
+        K = K[np.ix_(own, free)]
         spread = self.own[free] - np.einsum("tm,tm->m", reply.inverse.astype(np.float32) @ K, K)
         return free, -lead[free] / np.sqrt(np.maximum(spread, 1e-6))
 
@@ -161,10 +164,11 @@ class Head:
         what a label at x takes from the variance where the answer is unsure; c is the posterior covariance
         k(x, z) − k(x)ᵀ(K + ρI)⁻¹k(z), p the probability of the best class."""
         probes = self._candidates[:: max(1, len(self._candidates) // PROBES)]
-        K = self._kernel(reply.every)
-        told = reply.inverse.astype(np.float32) @ K[:, points]
-        spread = self.own[points] - np.einsum("tm,tm->m", told, K[:, points])
-        C = self.surroundings.kernel(points, probes) - told.T @ K[:, probes]
+        K, own = self._kernel(reply.every)
+        here = K[np.ix_(own, points)]
+        told = reply.inverse.astype(np.float32) @ here
+        spread = self.own[points] - np.einsum("tm,tm->m", told, here)
+        C = self.surroundings.kernel(points, probes) - told.T @ K[np.ix_(own, probes)]
         found: np.ndarray = C**2 @ (1 - reply.sureness[probes]) / (np.maximum(spread, 1e-6) + RIDGE)
         return found
 
@@ -200,29 +204,35 @@ class Head:
             kept.append(best)
         return np.array(kept)
 
-    def _kernel(self, points: np.ndarray) -> np.ndarray:
-        """Rows of the kernel, in the order of ``points``: (t, n); those of other points are forgotten."""
-        wanted = {int(point): place for place, point in enumerate(points)}
-        if len(points) > len(self._K):
-            larger = np.empty((2 * len(points), self._K.shape[1]), dtype=np.float32)
-            larger[: len(self._rows)] = self._K[: len(self._rows)]
+    def _kernel(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the kernel, of all these points and no others (t, n), and the row of each point (t,). Rows
+        stay where they are from one call to the next, as far as there is room."""
+        count, before = len(points), self._held
+        if count > len(self._K):
+            larger = np.empty((2 * count, self._K.shape[1]), dtype=np.float32)
+            larger[: len(before)] = self._K[: len(before)]
             self._K = larger
-        places = {point: row for point, row in self._rows.items() if point in wanted}
-        kept = sorted(places.items(), key=lambda item: item[1])
-        for target, (point, row) in enumerate(kept):  # close the gaps, keeping the order
-            if target != row:
-                self._K[target] = self._K[row]
-            places[point] = target
-        new = [point for point in wanted if point not in places]
-        if new:
-            end = len(kept) + len(new)
-            self._K[len(kept) : end] = self.surroundings.kernel(np.array(new))
-            places |= {point: len(kept) + i for i, point in enumerate(new)}
-        self._rows = places
-        order = np.array([places[int(point)] for point in points])
-        if np.array_equal(order, np.arange(len(order))):
-            return self._K[: len(order)]
-        return self._K[order]
+        stays = np.isin(before, points)
+        held = np.full(count, -1)
+        held[: len(before)] = np.where(stays, before, -1)[:count]
+        free, late = np.flatnonzero(held < 0), count + np.flatnonzero(stays[count:])
+        self._K[free[: len(late)]] = self._K[late]
+        held[free[: len(late)]] = before[late]
+        new, free = np.setdiff1d(points, held), free[len(late) :]
+        if len(new):
+            self._K[free] = self.surroundings.kernel(new)
+            held[free] = new
+        self._held = held
+        order = np.argsort(held)
+        return self._K[:count], order[np.searchsorted(held, points, sorter=order)]
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """Of each column, in place: (classes, n)"""
+    scores -= scores.max(axis=0)
+    each: np.ndarray = np.exp(scores, out=scores)
+    each /= each.sum(axis=0)
+    return each
 
 
 def _coldness(left_out: np.ndarray, codes: np.ndarray) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from pinvgcn.app.labels import Category
 from pinvgcn.errors import LabelError, PinvGCNError
 from pinvgcn.io import ScanSource
-from pinvgcn.io.asprs import CLASSES
+from pinvgcn.io.asprs import class_name
 
 OWN = 64  # the first class number that LAS leaves to its users,
 LAST = 31  # and the last that its old point formats have room for
@@ -45,7 +45,7 @@ def class_numbers(source: ScanSource, classes: Sequence[Category]) -> dict[int, 
         return {category.number: category.name for category in classes}
     if source.format not in LAS:  # PLY and PCD hold numbers alone; the CSV lists both
         return {category.number: category.number for category in classes}
-    standard = {name: number for number, name in CLASSES.items()}
+    standard = {class_name(number): number for number in range(256)}
     found: dict[int, int | str] = {}
     for category in classes:
         name = category.name.lower()
