@@ -189,6 +189,7 @@ def test_numbers_of_classes_in_las(las: Path) -> None:
     old.write(las.with_name("old.las"))
     small = open_scan(las.with_name("old.las"))
     assert class_numbers(small, classes("pole", "ground")) == {0: 31, 1: 2}
+    assert class_numbers(small, classes("user class 65", "reserved class 23")) == {0: 31, 1: 23}
     with pytest.raises(LabelError, match="no class number left for 'k'"):
         class_numbers(small, classes(*"bcdefghijk"))
     ply = las.with_name("a.ply")

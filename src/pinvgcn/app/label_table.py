@@ -45,14 +45,15 @@ def class_numbers(source: ScanSource, classes: Sequence[Category]) -> dict[int, 
         return {category.number: category.name for category in classes}
     if source.format not in LAS:  # PLY and PCD hold numbers alone; the CSV lists both
         return {category.number: category.number for category in classes}
-    standard = {class_name(number): number for number in range(256)}
+    own = _own_numbers(source)
+    standard = {class_name(number): number for number in range(max(own) + 1)}  # that the file can hold
     found: dict[int, int | str] = {}
     for category in classes:
         name = category.name.lower()
         known = int(name) if name.isdecimal() and int(name) <= 255 else standard.get(name)
         if known is not None and known not in found.values():
             found[category.number] = known
-    free = (number for number in _own_numbers(source) if number not in found.values())
+    free = (number for number in own if number not in found.values())
     for category in classes:
         if category.number not in found:
             number = next(free, None)
