@@ -13,6 +13,7 @@ from pinvgcn.experiments.methods.networks import network
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod, pinv
 from pinvgcn.experiments.methods.published import OneAdam, apart
 from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
+from pinvgcn.experiments.reproduce.runner import Runs
 from pinvgcn.experiments.reproduce.tables import OAKLAND
 from pinvgcn.experiments.task import Shared, Task
 
@@ -114,3 +115,9 @@ def test_how_many_runs_are_asked() -> None:
     }
     assert [entry.asked for entry in asked.values()] == list(asked)
     assert Entry(cloud, pinv(sigma=100.0, rank=35)).asked == 5
+
+
+def test_what_one_adam_goes_through_again_is_counted() -> None:
+    way = Entry(TaskSpec("oakland1", 100), pinv(sigma=100.0, rank=30))
+    assert Runs(way, (5, 6)).trainings == 2
+    assert Runs(way.apart("published", "centred"), (5, 6)).trainings == 7

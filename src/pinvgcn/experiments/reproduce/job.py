@@ -202,7 +202,7 @@ def planned(request: ReproduceRequest, folder: str | Path) -> list[Planned]:
         jobs = runner.plan(entries, request.seeds)
         asked = sum(len(request.seeds(entry)) for entry in entries)
         left = sum(len(job.seeds) for job in jobs)
-        seconds = sum(cost(job.entry, len(job.seeds), ledger) for job in jobs)
+        seconds = sum(cost(job.entry, job.trainings, ledger) for job in jobs)
         found.append(Planned(experiment.title, asked, asked - left, seconds / 3600))
     return found
 

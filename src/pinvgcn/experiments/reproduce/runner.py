@@ -51,6 +51,11 @@ class Runs:
     def spec(self) -> TaskSpec:
         return self.entry.spec
 
+    @property
+    def trainings(self) -> int:
+        """With one Adam for all runs those of the seeds before are done again."""
+        return self.seeds[-1] + 1 if self.entry.training == "published" else len(self.seeds)
+
 
 @dataclass(frozen=True)
 class Describe:
@@ -178,9 +183,8 @@ class Runner:
         jobs = [job for job in left if job.spec.data not in self.missing]
         whole: dict[tuple[str, ...], float] = {}
         for job in jobs:
-            whole[job.entry.setup] = whole.get(job.entry.setup, 0.0) + cost(
-                job.entry, len(job.seeds), self.ledger
-            )
+            seconds = cost(job.entry, job.trainings, self.ledger)
+            whole[job.entry.setup] = whole.get(job.entry.setup, 0.0) + seconds
         return sorted(jobs, key=lambda job: whole[job.entry.setup])
 
     def tell_given_up(self, entries: Iterable[Entry], seeds: Seeds) -> None:
