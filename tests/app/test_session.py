@@ -176,6 +176,31 @@ def test_what_is_refined_is_what_is_written(las: Path, street: Any) -> None:
     assert not list(las.parent.glob(".street.las.refined*"))
 
 
+def test_without_answers_labels_are_painted_at_once(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes wrong in the background ends answers, not labelling."""
+    session = watched.session
+    watched.until(lambda view: view.share == 1.0)
+    first, second = add(session, "ground"), add(session, "other")
+    session.label(np.array([0]), first)
+    session.label(np.array([1]), second)
+    answered = watched.until(lambda view: view.answer is not None and not view.waits)
+
+    def fails(*_: Any) -> None:
+        raise MemoryError("no more of it")
+
+    assert session._live is not None
+    monkeypatch.setattr(session._live, "answer", fails)
+    session.label(np.array([2]), second)
+    failed = watched.until(lambda view: "no more of it" in view.trouble)
+    assert (failed.waits, failed.answer) == (False, answered.answer)
+    session._thread.join(60)
+    session.label(np.array([3]), second)
+    assert not session.view.waits
+    np.testing.assert_array_equal(session.view.labelled, [0, 1, 2, 3])
+
+
 def test_numbers_of_classes_in_las(las: Path) -> None:
     def classes(*names: str) -> list[Category]:
         return [Category(i, name, (0, 0, 0)) for i, name in enumerate(names)]

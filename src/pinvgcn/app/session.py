@@ -123,7 +123,8 @@ class Session:
             self._tell()
             return
         self._refiner.end()
-        self._change(refined=None, refining=False, places=(), waits=self.view.answer is not None)
+        waits = self.view.answer is not None and self._thread.is_alive()  # else no answer is on its way
+        self._change(refined=None, refining=False, places=(), waits=waits)
         self._wake.set()
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
@@ -203,7 +204,7 @@ class Session:
             pass
         except Exception as error:  # shown on the page: a thread that dies silently leaves people waiting
             traceback.print_exc()
-            self._change(trouble=f"{type(error).__name__}: {error}", step="")
+            self._change(trouble=f"{type(error).__name__}: {error}", step="", waits=False)
 
     def _prepared(self, what: str, share: float) -> None:
         if self._ended:
