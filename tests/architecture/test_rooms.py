@@ -137,7 +137,7 @@ def test_html_is_in_templates() -> None:
     assert [(file, tag) for file, text in texts.items() for tag in tags if tag in text] == []
 
 
-MOST_FILES, MOST_LINES = 290, 42_700  # these only go down
+MOST_FILES, MOST_LINES = 282, 42_300  # these only go down
 
 
 def test_the_house_does_not_grow() -> None:
