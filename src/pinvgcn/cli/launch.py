@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pinvgcn.distributed.group import Group
 
 LINGER = 3.0  # seconds in which torchrun notices who has failed first
+ON_ITS_WAY = 5.0  # seconds in which processes hear of each other, where something has ended this one
 MISTAKE = 1  # exit code
 KILLED = "ended without a message: it was killed, perhaps for want of memory, or its connection was closed"
 
@@ -63,9 +64,9 @@ def _leave(ring: Ring, error: BaseException, kept: str) -> NoReturn:
     """End this process, after one line from whoever is first."""
     ring.leaving = True
     stopped = isinstance(error, KeyboardInterrupt | TrainingWarning | typer.Abort)
-    if isinstance(error, PeerError) or (stopped and not ring.gone.wait(0.5)):
-        # torchrun ends all ranks when one has failed: that one's word may be on its way
-        ring.gone.wait(0.5)
+    if stopped or isinstance(error, PeerError):
+        # torchrun ends all ranks when one has failed: that one's word may be on its way, slowly on a busy machine
+        ring.gone.wait(ON_ITS_WAY if ring.terminated else 1.0)
     code = None
     if not ring.gone.is_set() and not isinstance(error, PeerError):
         code = _explained(ring, error, stopped, kept)
