@@ -65,7 +65,7 @@ def _leave(ring: Ring, error: BaseException, kept: str) -> NoReturn:
     ring.leaving = True
     stopped = isinstance(error, KeyboardInterrupt | TrainingWarning | typer.Abort)
     if stopped or isinstance(error, PeerError):
-        # torchrun ends all ranks when one has failed: that one's word may be on its way, slowly on a busy machine
+        # torchrun ends all ranks when one has failed: the word of that one may be on its way, slowly if busy
         ring.gone.wait(ON_ITS_WAY if ring.terminated else 1.0)
     code = None
     if not ring.gone.is_set() and not isinstance(error, PeerError):
