@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.datasets import clicked_split, generate_street
-from pinvgcn.experiments.compare.tasks import load_task, task_of
 from pinvgcn.experiments.comparison import RunScore
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
-from pinvgcn.experiments.task import TITLES, Method, PreparedMethod, Task
+from pinvgcn.experiments.task import TITLES, Method, PreparedMethod, Task, load_task, task_of
 from pinvgcn.report.figures.drawing import BLUE, GREEN, INK, ORANGE, VERMILLION, drawing, light_grid
 
 DATA = ("oakland1", "oakland2", "street", "mushroom", "covertype67")

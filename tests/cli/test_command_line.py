@@ -24,8 +24,8 @@ from pinvgcn.cli.demo import demo
 from pinvgcn.cli.reproduce import reproduce
 from pinvgcn.datasets import dataset_info, dataset_names, load_dataset
 from pinvgcn.errors import DataError, RankWarning
+from pinvgcn.experiments import comparison
 from pinvgcn.experiments import demo as demo_job
-from pinvgcn.experiments.compare import isolated
 from pinvgcn.experiments.reproduce import runner
 from pinvgcn.experiments.reproduce.job import ReproduceRequest
 
@@ -302,7 +302,7 @@ def test_defaults_are_those_of_the_jobs() -> None:
     assert default(reproduce, "runs") is ReproduceRequest().runs is None
     assert (str(default(reproduce, "training")),) == ReproduceRequest().training
     assert (str(default(reproduce, "coordinates")),) == ReproduceRequest().coordinates
-    assert default(compare, "budget") == isolated.BUDGET
+    assert default(compare, "budget") == comparison.BUDGET
     assert default(demo, "splits") == demo_job.SPLITS
 
 

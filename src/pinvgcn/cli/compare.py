@@ -70,7 +70,7 @@ def compare(
     from pinvgcn.jobs.files import check_absent, prepare_folder
 
     with loading():
-        from pinvgcn.experiments.compare import job
+        from pinvgcn.experiments import compare as job
 
     request = job.CompareRequest(
         data=data,

@@ -16,13 +16,12 @@ from pinvgcn.checks import UNLABELLED, check_count
 from pinvgcn.datasets import Dataset, DatasetInfo, load_dataset
 from pinvgcn.errors import ExtrapolationWarning
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.compare.tasks import task_of
 from pinvgcn.experiments.comparison import Comparison, RunScore, compare
 from pinvgcn.experiments.methods import BASELINES, SIMPLE
 from pinvgcn.experiments.methods.inputs import class_probabilities
 from pinvgcn.experiments.methods.pinvgcn import OURS, PinvMethod
 from pinvgcn.experiments.methods.supervised import Supervised
-from pinvgcn.experiments.task import TITLES, Answer, Method, Sink, Task
+from pinvgcn.experiments.task import TITLES, Answer, Method, Sink, Task, task_of
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.estimate import AccuracyEstimate

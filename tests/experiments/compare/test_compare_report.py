@@ -12,7 +12,7 @@ import pytest
 from behaviours import Behaves
 from matplotlib.image import imread
 
-from pinvgcn.experiments.compare.report import ComparedMethods, margin_lines, write_comparison
+from pinvgcn.experiments.compare import ComparedMethods, margin_lines, write_comparison
 from pinvgcn.experiments.comparison import Comparison, compare
 from pinvgcn.experiments.task import Task
 

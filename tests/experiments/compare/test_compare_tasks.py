@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError
-from pinvgcn.experiments.compare.tasks import classes_of, load_task
+from pinvgcn.experiments.task import classes_of, load_task
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from behaviours import HELD, Behaves
 
 from pinvgcn.datasets import load_dataset
 from pinvgcn.errors import TrainingError
-from pinvgcn.experiments.compare import job
-from pinvgcn.experiments.compare.isolated import compare_isolated
-from pinvgcn.experiments.comparison import Comparison, compare
+from pinvgcn.experiments import compare as job
+from pinvgcn.experiments.comparison import Comparison, compare, compare_isolated
 from pinvgcn.experiments.methods import BASELINES
 from pinvgcn.experiments.task import Task
 from pinvgcn.experiments.worker_process import Peak

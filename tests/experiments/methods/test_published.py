@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from pinvgcn.datasets import generate_street
-from pinvgcn.experiments.methods.networks import network
+from pinvgcn.experiments.methods.networks import OneAdam, apart, network
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod, pinv
-from pinvgcn.experiments.methods.published import OneAdam, apart
 from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
 from pinvgcn.experiments.reproduce.runner import Runs
 from pinvgcn.experiments.reproduce.tables import OAKLAND

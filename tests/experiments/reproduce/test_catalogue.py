@@ -12,12 +12,18 @@ from pinvgcn.datasets import Dataset
 from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce import figures, tables
-from pinvgcn.experiments.reproduce.experiment import CLOUDS, NETWORKS, TABLES, Entry, TaskSpec
+from pinvgcn.experiments.reproduce.experiment import (
+    CLOUDS,
+    NETWORKS,
+    TABLES,
+    Entry,
+    TaskSpec,
+    diameter,
+    statistics,
+)
 from pinvgcn.experiments.reproduce.job import EXPERIMENTS, chosen_entries, chosen_experiments
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.paper import paper
-from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.experiments.reproduce.statistics import diameter, statistics
+from pinvgcn.experiments.reproduce.results import Results, paper
 
 NOTHING = Results(Ledger(Path("nowhere")))
 ENTRIES = [entry for experiment in EXPERIMENTS.values() for entry in experiment.entries()]

@@ -8,10 +8,9 @@ import pytest
 
 from pinvgcn.experiments.methods import plain_baselines
 from pinvgcn.experiments.reproduce import figures, tables
-from pinvgcn.experiments.reproduce.blocks import Table
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.paper import paper
-from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.result_tables import Table
+from pinvgcn.experiments.reproduce.results import Results, paper
 
 BEST = "PinvGCN, rank 500, best regularization"
 

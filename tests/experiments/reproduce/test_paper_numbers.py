@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from pinvgcn.experiments.reproduce.paper import Reported, difference, paper, standard_errors
-from pinvgcn.experiments.reproduce.results import RunSummary
+from pinvgcn.experiments.reproduce.results import Reported, RunSummary, difference, paper, standard_errors
 
 
 def test_a_few_numbers_that_the_paper_prints() -> None:

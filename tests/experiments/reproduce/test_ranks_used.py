@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce import figures, tables, weights
-from pinvgcn.experiments.reproduce.blocks import Figure, Table, Text
+from pinvgcn.experiments.reproduce import figures, tables
 from pinvgcn.experiments.reproduce.experiment import Entry
 from pinvgcn.experiments.reproduce.job import EXPERIMENTS
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.paper import paper
-from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.result_tables import Figure, Table, Text
+from pinvgcn.experiments.reproduce.results import Results, paper
 
 # set-ups found so many eigenvectors: as the paper's setting does without loops, and on a hypergraph
 FOUND = {
@@ -123,7 +122,7 @@ def test_the_rows_of_the_table_are_marked_and_do_not_count(results: Results) -> 
 
 
 def test_the_other_tables(results: Results) -> None:
-    (table,) = weights.WEIGHTS.blocks(results)
+    (table,) = tables.WEIGHTS.blocks(results)
     assert isinstance(table, Table)
     ((shown, *_),) = [[f"{cell.text}\n{cell.below}" for cell in row] for row in table.rows][:1]
     assert shown == "Oakland 1, σ = 100, r = 100: text, raw\n65 used"

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from pinvgcn.experiments.reproduce.job import EXPERIMENTS
+from pinvgcn.experiments.reproduce.job import EXPERIMENTS, _surroundings
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.report import _surroundings
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.report.page import render
 

@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 from pinvgcn.experiments.methods.pinvgcn import pinv
-from pinvgcn.experiments.reproduce.blocks import Cell, Lines, Table, Text
 from pinvgcn.experiments.reproduce.figures import of_rank, rank_times, ranks
-from pinvgcn.experiments.reproduce.job import EXPERIMENTS, ReproduceRequest, chosen_experiments, reproduce
+from pinvgcn.experiments.reproduce.job import (
+    EXPERIMENTS,
+    ReproduceRequest,
+    chosen_experiments,
+    reproduce,
+    write_report,
+)
 from pinvgcn.experiments.reproduce.ledger import Ledger, ledger_of
-from pinvgcn.experiments.reproduce.paper import Difference
-from pinvgcn.experiments.reproduce.report import write_report
-from pinvgcn.experiments.reproduce.result_tables import seconds, signed
-from pinvgcn.experiments.reproduce.results import Results, typical_seconds
+from pinvgcn.experiments.reproduce.result_tables import Cell, Lines, Table, Text, seconds, signed
+from pinvgcn.experiments.reproduce.results import Difference, Results, typical_seconds
 from pinvgcn.experiments.reproduce.tables import SPECS
 from pinvgcn.report.page import render
 

@@ -10,8 +10,8 @@ import pytest
 from behaviours import Behaves
 
 from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
+from pinvgcn.experiments.reproduce.job import write_report
 from pinvgcn.experiments.reproduce.ledger import Ledger
-from pinvgcn.experiments.reproduce.report import write_report
 from pinvgcn.experiments.reproduce.results import Results
 from pinvgcn.experiments.reproduce.runner import Runner
 from pinvgcn.experiments.reproduce.tables import HYPERGRAPHS

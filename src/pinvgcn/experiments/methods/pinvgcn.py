@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.experiments.methods.published import LEARNING_RATE, Coordinates, OneAdam, Training
+from pinvgcn.experiments.methods.networks import LEARNING_RATE, Coordinates, OneAdam, Training
 from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Task
 from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.repeated_fits import SharedRows

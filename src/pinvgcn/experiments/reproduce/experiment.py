@@ -1,4 +1,7 @@
-"""What a table or figure of the paper is made of: its entries, each a method on a task for many seeds."""
+"""What a table or figure of the paper is made of: its entries, each a method on a task for many seeds.
+
+``statistics`` is what a table tells of a data set itself.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,14 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.methods.networks import Trained
+from pinvgcn.experiments.methods.networks import COORDINATES, TRAININGS, Coordinates, Trained, Training, apart
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
-from pinvgcn.experiments.methods.published import COORDINATES, TRAININGS, Coordinates, Training, apart
 from pinvgcn.experiments.task import TITLES, Kind, Method, Task
-from pinvgcn.graphs import Hypergraph, SparseGraph
+from pinvgcn.graphs import GaussianGraph, Hypergraph, SparseGraph
 
 if TYPE_CHECKING:
-    from pinvgcn.experiments.reproduce.blocks import Block
-    from pinvgcn.experiments.reproduce.paper import Reported
-    from pinvgcn.experiments.reproduce.results import Results
+    from pinvgcn.experiments.reproduce.result_tables import Block
+    from pinvgcn.experiments.reproduce.results import Reported, Results
 
 CLOUDS = ("oakland1", "oakland2")
 TABLES = ("mushroom", "covertype45", "covertype67")
@@ -230,3 +231,43 @@ def in_words(way: Way) -> str:
 def distinct(entries: Iterable[Entry]) -> list[Entry]:
     """Each entry once: tables and figures share many of them."""
     return list({entry.key: entry for entry in entries}.values())
+
+
+SIGMAS = (10.0, 100.0)
+FEW = 5  # eigenpairs, of which only the first is wanted
+
+
+def statistics(task: Task) -> dict[str, Any]:
+    """Plain numbers, for JSON."""
+    described: dict[str, Any] = {
+        "nodes": task.rows,
+        "classes": len(task.class_names),
+        "label_rate": round(100 * task.given / task.rows, 4),  # percent
+    }
+    if task.kind == "points":
+        points = np.asarray(task.X, dtype=float)
+        described["diameter"] = round(diameter(points), 4)
+        described["eigengap"] = {
+            f"{sigma:g}": _eigengap(GaussianGraph(points, sigma, loops=0.0)) for sigma in SIGMAS
+        }
+        return described
+    spectrum = task.graph.spectrum(None if isinstance(task.graph, Hypergraph) else FEW)
+    described["components"] = int(spectrum.components)
+    described["eigengap"] = round(float(spectrum.eigengap), 6)
+    if isinstance(task.graph, Hypergraph):
+        described["hyperedges"] = task.graph.n_hyperedges
+        described["largest_rank"] = int(spectrum.rank)
+    return described
+
+
+def _eigengap(graph: GaussianGraph) -> float:
+    return round(float(graph.spectrum(FEW).eigengap), 6)
+
+
+def diameter(points: np.ndarray) -> float:
+    """The largest distance between two points (n, d): both are corners of the convex hull."""
+    from scipy.spatial import ConvexHull
+    from scipy.spatial.distance import pdist
+
+    corners = points[ConvexHull(points).vertices]
+    return float(pdist(corners).max())

@@ -8,7 +8,6 @@ from functools import partial
 
 from pinvgcn.experiments.methods import paper_baseline
 from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Figure, Table, Text
 from pinvgcn.experiments.reproduce.experiment import (
     CLOUDS,
     LABELS,
@@ -18,9 +17,17 @@ from pinvgcn.experiments.reproduce.experiment import (
     Experiment,
     TaskSpec,
 )
-from pinvgcn.experiments.reproduce.paper import Reported, paper
-from pinvgcn.experiments.reproduce.result_tables import BOLD, brief, eigenvectors
-from pinvgcn.experiments.reproduce.results import Results, RunSummary
+from pinvgcn.experiments.reproduce.result_tables import (
+    BOLD,
+    Block,
+    Cell,
+    Figure,
+    Table,
+    Text,
+    brief,
+    eigenvectors,
+)
+from pinvgcn.experiments.reproduce.results import Reported, Results, RunSummary, paper
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw, without_place
 from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION

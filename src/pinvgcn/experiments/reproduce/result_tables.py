@@ -1,17 +1,83 @@
-"""Tables of results beside the paper's: cells, rows, and which accuracies have to agree."""
+"""What a report is made of, as values that the templates ``reproduce.html`` and ``reproduce.md`` show; and
+tables of results beside the paper's: cells, rows, and which accuracies have to agree.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
+from matplotlib.figure import Figure as Drawing
+
 from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, in_words, ways_of
-from pinvgcn.experiments.reproduce.paper import Difference, Reported
-from pinvgcn.experiments.reproduce.results import Results, RunSummary
+from pinvgcn.experiments.reproduce.results import Difference, Reported, Results, RunSummary
 from pinvgcn.experiments.task import TITLES, Method
+from pinvgcn.report.figures.drawing import inline_svg
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A title inside of a section."""
+
+    text: str
+    kind: ClassVar = "heading"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    kind: ClassVar = "text"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A list."""
+
+    lines: Sequence[str]
+    kind: ClassVar = "lines"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number, and below it in small what it is compared with."""
+
+    text: str
+    below: str = ""
+    strong: bool = False  # stands out
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns with names, rows of cells, a caption."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    kind: ClassVar = "table"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing; in Markdown a file of its own in the folder ``figures``."""
+
+    name: str
+    drawing: Drawing
+    caption: str
+    alternative: str = ""
+    kind: ClassVar = "figure"
+
+    @property
+    def svg(self) -> str:
+        """For a page that needs no other file."""
+        return inline_svg(self.drawing, self.name, self.alternative)
+
+
+Block = Heading | Text | Lines | Table | Figure
+
 
 NONE = "–"
 

@@ -18,10 +18,9 @@ from typing import Any
 from pinvgcn.datasets import dataset_info
 from pinvgcn.errors import DatasetError
 from pinvgcn.experiments.comparison import RunScore
-from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, statistics
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.results import cost
-from pinvgcn.experiments.reproduce.statistics import statistics
 from pinvgcn.experiments.task import Task
 from pinvgcn.experiments.worker_process import (
     ERROR,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pinvgcn.experiments.methods import network_baselines, paper_baseline, plain_baselines
 from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
 from pinvgcn.experiments.reproduce import figures
-from pinvgcn.experiments.reproduce.blocks import Block, Cell, Heading, Table
 from pinvgcn.experiments.reproduce.experiment import (
     CLOUDS,
     LABELS,
@@ -17,15 +18,20 @@ from pinvgcn.experiments.reproduce.experiment import (
     Experiment,
     TaskSpec,
     distinct,
+    in_words,
     ways_of,
 )
-from pinvgcn.experiments.reproduce.paper import Reported, paper
 from pinvgcn.experiments.reproduce.result_tables import (
     BOLD,
     CAPTION,
     NONE,
+    Block,
+    Cell,
+    Heading,
     Row,
+    Table,
     compared,
+    eigenvectors,
     noteworthy,
     runs,
     side_by_side,
@@ -34,7 +40,7 @@ from pinvgcn.experiments.reproduce.result_tables import (
     statistic,
     used,
 )
-from pinvgcn.experiments.reproduce.results import Results
+from pinvgcn.experiments.reproduce.results import Reported, Results, difference, paper
 from pinvgcn.experiments.task import TITLES, Method
 
 SPECS = {data: TaskSpec(data, LABELS.get(data)) for data in (*CLOUDS, *TABLES, *NETWORKS)}
@@ -311,4 +317,60 @@ CITATION = Experiment(
     _citation_blocks,
     tuple(SPECS[name] for name in NETWORKS),
     _citation_reported,
+)
+
+
+PARTS = ("zero impulse", "pseudoinverse", "high-pass")
+
+
+def weight_rows() -> list[tuple[str, Entry, list[float]]]:
+    """Label, entry and the paper's three numbers, in every way."""
+    theirs = paper()["table_average_weights"]
+    rows: list[tuple[str, Entry, list[float]]] = []
+    for name in (*CLOUDS, *TABLES):
+        numbers = theirs.get(name) or theirs[f"{name}_sigma100_rank100"]
+        title = TITLES[name] + (", σ = 100, r = 100" if name in CLOUDS else "")
+        method = pinv("paper", sigma=100.0, rank=100) if name in CLOUDS else pinv("paper")
+        for way in ways_of(SPECS[name].kind):
+            rows.append((f"{title}: {in_words(way)}", Entry(SPECS[name], method).apart(*way), numbers))
+        if name in CLOUDS:
+            corrected = Entry(SPECS[name], pinv("corrected", sigma=100.0, rank=100))
+            rows.append((f"{title}: corrected", corrected, numbers))
+    return rows
+
+
+def _weight_blocks(results: Results) -> list[Block]:
+    lines = []
+    for label, entry, theirs in weight_rows():
+        ours = results.weights(entry)
+        if not ours and (entry.training, entry.coordinates) != ("text", "raw"):
+            continue
+        count = len(next(iter(ours.values()), []))
+        used_ = eigenvectors(results, entry)
+        lines.append([Cell(label, f"{used_} used" if used_ else "")])
+        lines[-1] += [
+            _weight(ours[part], number) if ours else Cell(results.why_not(entry), f"{number:.3f}")
+            for part, number in zip(PARTS, theirs, strict=True)
+        ]
+        lines[-1].append(Cell(str(count)))
+    head = ["Data set", "Part 1 (zero-impulse)", "Part 2 (pseudoinverse)", "Part 3 (high-pass)", "Runs"]
+    caption = (
+        "The mean absolute weight of each part, averaged over the two layers and over the runs; ours above ± "
+        "their standard deviation over the runs; below the paper's, which has no standard deviations, and in "
+        f"brackets the difference in standard errors (our standard deviation for both sides). {BOLD}"
+    )
+    return [Table(head, lines, caption)]
+
+
+def _weight(ours: list[float], theirs: float) -> Cell:
+    mean = float(np.mean(ours))
+    if len(ours) < 2:
+        return Cell(f"{mean:.3f}", f"{theirs:.3f}")
+    sd = float(np.std(ours, ddof=1))
+    apart = difference(mean, sd, len(ours), theirs, None)
+    return Cell(f"{mean:.3f} ± {sd:.3f}", f"{theirs:.3f} ({signed(apart)})", strong=noteworthy(apart))
+
+
+WEIGHTS = Experiment(
+    "weights", "Learned weights", lambda: distinct(entry for _, entry, _ in weight_rows()), _weight_blocks
 )
