@@ -32,8 +32,8 @@ GIB = 2**20  # kilobytes, in which the system counts
 def table(kind: str, rows: int | None) -> tuple[pd.DataFrame, np.ndarray]:
     """The columns and the classes of the first ``rows``, all by default."""
     from pinvgcn.datasets import load_dataset
-    from pinvgcn.datasets.covertype import BOOLEAN, FILE, NUMERIC
     from pinvgcn.datasets.locate import read
+    from pinvgcn.datasets.uci import BOOLEAN, FILE, NUMERIC
 
     if kind == "binned":
         data = load_dataset("covertype")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pinvgcn.datasets import load_dataset
-from pinvgcn.datasets.aerial import COLUMNS, IGN1, IGN2, LIDAR
 from pinvgcn.datasets.locate import find
+from pinvgcn.datasets.scans import COLUMNS, IGN1, IGN2, LIDAR
 from pinvgcn.errors import DatasetError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pinvgcn.datasets.covertype import BOOLEAN, NUMERIC, binned
+from pinvgcn.datasets.uci import BOOLEAN, NUMERIC, binned
 
 
 def hyperedges(X: pd.DataFrame) -> int:

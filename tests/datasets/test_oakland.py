@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.distance import pdist
 
-from pinvgcn.datasets import oakland
+from pinvgcn.datasets import scans
 from pinvgcn.errors import DatasetError
 
 
@@ -49,10 +49,10 @@ def download(bare, server):
     """Loads a small Oakland 1 from an archive that the local server has."""
 
     def load(content: bytes, points: int):
-        (scan,) = oakland.OAKLAND1.files
+        (scan,) = scans.OAKLAND1.files
         archive = dataclasses.replace(scan.alternative, url=server.offer("/training.zip", content))
-        info = dataclasses.replace(oakland.OAKLAND1, files=(dataclasses.replace(scan, alternative=archive),))
-        return oakland._load(info, "part3_an", points)
+        info = dataclasses.replace(scans.OAKLAND1, files=(dataclasses.replace(scan, alternative=archive),))
+        return scans._oakland(info, "part3_an", points)
 
     return load
 

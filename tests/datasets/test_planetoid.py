@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from pinvgcn.datasets import planetoid, planetoid_split
+from pinvgcn.datasets import load_dataset, planetoid, planetoid_split
 from pinvgcn.errors import DatasetError
 
 STATISTICS = {  # nodes, features, edges, components, classes
@@ -124,5 +124,5 @@ def test_a_tampered_file_is_refused_before_it_is_unpickled(bare, tmp_path: Path,
     for file in planetoid.CORA.files:
         (tmp_path / file.path).write_bytes(pickle.dumps(Harmful(str(tmp_path / "harm"))))
     with pytest.raises(DatasetError, match=r"ind\.cora\.allx is not the file"):
-        planetoid.load_cora()
+        load_dataset("cora")
     assert not (tmp_path / "harm").exists()

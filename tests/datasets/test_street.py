@@ -14,8 +14,19 @@ from sklearn.tree import DecisionTreeClassifier
 from pinvgcn.datasets import generate_street
 from pinvgcn.datasets.street.scanner import Profiles, scan
 from pinvgcn.datasets.street.scene import build_scene
-from pinvgcn.datasets.street.shapes import Clump, Cuboid, Ground, Rod, Wall
-from pinvgcn.datasets.street.site import FACADE, GROUND, NOTHING, POLE, VEGETATION, WIRE
+from pinvgcn.datasets.street.shapes import (
+    FACADE,
+    GROUND,
+    NOTHING,
+    POLE,
+    VEGETATION,
+    WIRE,
+    Clump,
+    Cuboid,
+    Ground,
+    Rod,
+    Wall,
+)
 from pinvgcn.errors import ParameterError
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from pinvgcn import Hypergraph
 from pinvgcn.errors import MissingDependencyError
-from pinvgcn.nn.baselines.inputs import GraphInputs, HypergraphInputs, SparseProduct
 from pinvgcn.nn.baselines.networks import (
     ARMA,
     GCN,
@@ -25,7 +24,13 @@ from pinvgcn.nn.baselines.networks import (
     normalised,
     renormalised,
 )
-from pinvgcn.nn.baselines.training import classify, train_baseline
+from pinvgcn.nn.baselines.training import (
+    GraphInputs,
+    HypergraphInputs,
+    SparseProduct,
+    classify,
+    train_baseline,
+)
 from pinvgcn.nn.dropout import DropoutKey, keep_mask
 
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from pinvgcn.nn.baselines import gdc
-from pinvgcn.nn.baselines.gdc import diffusion
+from pinvgcn.nn.baselines import networks
+from pinvgcn.nn.baselines.networks import diffusion
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
 ALPHA = 0.05
@@ -61,7 +61,7 @@ def test_what_still_waits_is_small() -> None:
     loops = sp.csr_array(A + sp.eye_array(n))
     sizes = np.diff(loops.indptr)
     index, value = np.full((n, n), -1, dtype=np.int32), np.zeros((n, n))
-    gdc._push(
+    networks._push(
         loops.indptr.astype(np.int64),
         loops.indices.astype(np.int32),
         0,

@@ -10,7 +10,7 @@ import pytest
 from oracles import departure, gaussian_adjacency, normalised, residuals
 from pinvgcn import GaussianGraph
 from pinvgcn.errors import ParameterError, PinvGCNWarning
-from pinvgcn.spectra.dense import dense_eigenpairs, largest_eigenpairs
+from pinvgcn.spectra.eigenpairs import dense_eigenpairs, largest_eigenpairs
 
 
 @pytest.mark.parametrize("n", [2, 7, 40, 150])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracles import departure, eigenpairs, sine
 from pinvgcn.spectra import dense_eigenpairs, heat_eigenpairs, krylov_eigenpairs
-from pinvgcn.spectra.krylov import BLOCK, KrylovResult, _heat, space_size
+from pinvgcn.spectra.eigenpairs import BLOCK, KrylovResult, _heat, space_size
 
 
 def symmetric(spectrum: np.ndarray, seed: int = 0) -> np.ndarray:

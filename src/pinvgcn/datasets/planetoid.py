@@ -12,6 +12,7 @@ import collections
 import io
 import pickle
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -58,24 +59,15 @@ HASHES = {
 # The files hold no names; these follow from the number of papers in each class at LINQS.
 CLASSES = {
     "cora": (
-        "theory",
-        "reinforcement learning",
-        "genetic algorithms",
-        "neural networks",
-        "probabilistic methods",
-        "case based",
-        "rule learning",
+        "theory", "reinforcement learning", "genetic algorithms", "neural networks", "probabilistic methods",
+        "case based", "rule learning",
     ),
     "citeseer": (
-        "artificial intelligence",
-        "machine learning",
-        "information retrieval",
-        "databases",
-        "agents",
+        "artificial intelligence", "machine learning", "information retrieval", "databases", "agents",
         "human-computer interaction",
     ),
     "pubmed": ("experimental diabetes", "type 2 diabetes", "type 1 diabetes"),
-}
+}  # fmt: skip
 
 
 def _info(name: str, what: str) -> DatasetInfo:
@@ -89,26 +81,6 @@ def _info(name: str, what: str) -> DatasetInfo:
             for part, sha256 in HASHES[name].items()
         ),
     )
-
-
-CORA = _info("cora", "7 fields of machine learning")
-CITESEER = _info("citeseer", "6 fields of computer science")
-PUBMED = _info("pubmed", "3 kinds of diabetes")
-
-
-def load_cora() -> Dataset:
-    """2,708 nodes, 5,278 edges, 78 components."""
-    return _load(CORA)
-
-
-def load_citeseer() -> Dataset:
-    """3,327 nodes, 4,552 edges, 438 components: 48 of them single nodes."""
-    return _load(CITESEER)
-
-
-def load_pubmed() -> Dataset:
-    """19,717 nodes, 44,324 edges, connected."""
-    return _load(PUBMED)
 
 
 def _load(info: DatasetInfo) -> Dataset:
@@ -133,6 +105,17 @@ def _load(info: DatasetInfo) -> Dataset:
     train = len(parts["y"])
     split = Split(np.arange(train), np.arange(train, train + VALIDATION), np.sort(test))
     return Dataset(info, X, y, CLASSES[info.name], _adjacency(parts["graph"], n), split)
+
+
+LOADERS = {
+    info: partial(_load, info)
+    for info in (
+        _info("cora", "7 fields of machine learning"),  # 2,708 nodes, 5,278 edges, 78 components
+        # 3,327 nodes, 4,552 edges, 438 components: 48 of them single nodes
+        _info("citeseer", "6 fields of computer science"),
+        _info("pubmed", "3 kinds of diabetes"),  # 19,717 nodes, 44,324 edges, connected
+    )
+}
 
 
 def _adjacency(neighbours: dict[int, list[int]], n: int) -> sp.csr_matrix:

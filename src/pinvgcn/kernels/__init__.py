@@ -10,11 +10,10 @@ A kernel sums over nodes in two steps that never see all pairs of nodes at once:
 both make the Gram matrix of their features in one pass, the second by FFT.
 ``cutoff.py`` keeps the pairs that see each other, few where σ is far below the scene;
 ``exact.py`` has φ(x) = (k(x, x_1), …, k(x, x_n)), so that nothing is approximated.
-``box.py`` is the box, turned to the cloud's own axes, that both series live in.
+``base.py`` has what all share, and the box, turned to the cloud's own axes, that both series live in.
 """
 
-from pinvgcn.kernels.base import Kernel
-from pinvgcn.kernels.box import Box, SeriesKernel
+from pinvgcn.kernels.base import Box, Kernel, SeriesKernel
 from pinvgcn.kernels.cutoff import CutoffKernel
 from pinvgcn.kernels.exact import ExactKernel
 from pinvgcn.kernels.fourier import FourierKernel

@@ -12,8 +12,7 @@ import scipy.fft
 
 from pinvgcn.compute.parallel import cores, for_all, ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import Finish
-from pinvgcn.kernels.box import Box, SeriesKernel
+from pinvgcn.kernels.base import Box, Finish, SeriesKernel
 
 CHUNK = 131_072  # nodes of one transform
 COLUMNS = 8  # complex columns that one core transforms at a time

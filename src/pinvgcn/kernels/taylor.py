@@ -11,8 +11,7 @@ from scipy.special import gammaln
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges, share_out
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import ROUNDING, Finish
-from pinvgcn.kernels.box import Box, SeriesKernel
+from pinvgcn.kernels.base import ROUNDING, Box, Finish, SeriesKernel
 
 CHUNK_ENTRIES = 1_000_000  # features held at a time by each core: 8 MB
 FEW_ENTRIES = 262_144  # the same where nothing is summed: 2 MB, which stay in the cache

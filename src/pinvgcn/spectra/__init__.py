@@ -1,15 +1,14 @@
 """Eigenvalues and eigenvectors of graph Laplacians.
 
-``spectrum.py`` is the value that travels; ``krylov.py`` and ``dense.py`` find the pairs of any matrix, and
+``spectrum.py`` is the value that travels; ``eigenpairs.py`` finds the pairs of any matrix, and
 ``kernel_solvers.py`` those of a Gaussian graph. ``extension.py`` evaluates eigenvectors at nodes never
 seen, and ``functions.py`` makes them such that this evaluation returns them exactly; ``operator.py``
 measures how exact pairs are. Another solver of Gaussian graphs is a function in ``kernel_solvers.py``, with
 its cost in ``graphs/choice.py``.
 """
 
-from pinvgcn.spectra.dense import dense_eigenpairs
+from pinvgcn.spectra.eigenpairs import dense_eigenpairs, heat_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.extension import IncidenceExtension, KernelExtension
-from pinvgcn.spectra.krylov import heat_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.spectrum import Spectrum
 
 __all__ = [

@@ -19,9 +19,13 @@ from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import GraphError
 from pinvgcn.kernels import CutoffKernel, ExactKernel, FourierKernel, SeriesKernel, TaylorKernel
 from pinvgcn.kernels.fourier import combine
-from pinvgcn.spectra.dense import dense_eigenpairs, largest_eigenpairs
+from pinvgcn.spectra.eigenpairs import (
+    dense_eigenpairs,
+    heat_eigenpairs,
+    krylov_eigenpairs,
+    largest_eigenpairs,
+)
 from pinvgcn.spectra.functions import SmoothPairs, pointwise_spectrum, smooth_spectrum
-from pinvgcn.spectra.krylov import heat_eigenpairs, krylov_eigenpairs
 from pinvgcn.spectra.operator import ALL_ROWS, KernelOperator
 from pinvgcn.spectra.spectrum import Spectrum
 

@@ -1,7 +1,7 @@
 """A generated street, scanned from a driving vehicle: a labelled cloud of any size, free of licences.
 
-``scene`` puts the street together from ``houses``, ``plants`` and ``poles`` on their ``site``;
-``shapes`` knows where a laser beam meets them; ``scanner`` drives through and measures.
+``scene`` puts the street together from houses, plants and poles; ``shapes`` knows where a laser beam meets
+them; ``scanner`` drives through and measures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pinvgcn.datasets.dataset import Dataset, DatasetInfo
 from pinvgcn.datasets.splits import as_generator
 from pinvgcn.datasets.street.scanner import scan
 from pinvgcn.datasets.street.scene import build_scene
-from pinvgcn.datasets.street.site import CLASSES
+from pinvgcn.datasets.street.shapes import CLASSES
 
 INFO = DatasetInfo(
     name="street",

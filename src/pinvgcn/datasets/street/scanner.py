@@ -14,8 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pinvgcn.datasets.street.scene import Scene
-from pinvgcn.datasets.street.shapes import Shape
-from pinvgcn.datasets.street.site import LENGTH, NOTHING, WIDTH
+from pinvgcn.datasets.street.shapes import LENGTH, NOTHING, WIDTH, Shape
 
 Array = np.ndarray
 

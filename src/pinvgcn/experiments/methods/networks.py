@@ -26,8 +26,6 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
 from pinvgcn.experiments.task import Answer, PreparedMethod, Task
 from pinvgcn.graphs import Mediators
-from pinvgcn.nn.baselines.gdc import diffusion
-from pinvgcn.nn.baselines.inputs import GraphInputs, HypergraphInputs, Inputs
 from pinvgcn.nn.baselines.networks import (
     ARMA,
     GCN,
@@ -36,10 +34,18 @@ from pinvgcn.nn.baselines.networks import (
     HyperGCN,
     Network,
     averaging,
+    diffusion,
     normalised,
     renormalised,
 )
-from pinvgcn.nn.baselines.training import EPOCHS, classify, train_baseline
+from pinvgcn.nn.baselines.training import (
+    EPOCHS,
+    GraphInputs,
+    HypergraphInputs,
+    Inputs,
+    classify,
+    train_baseline,
+)
 
 Training = Literal["text", "published"]
 Coordinates = Literal["raw", "centred"]

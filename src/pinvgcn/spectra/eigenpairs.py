@@ -1,14 +1,16 @@
-"""Thick-restarted block Lanczos iteration with deflation: the largest eigenpairs from products alone.
+"""The largest eigenpairs of any symmetric matrix.
 
-The method of Wu and Simon (thick restart) with blocks and full orthogonalisation. Blocks let the product
-work on many vectors at once, which batched transforms and sparse products reward, and a block may
-start from vectors that are already known.
+``krylov_eigenpairs`` needs products alone: the method of Wu and Simon (thick-restarted Lanczos) with
+deflation, blocks and full orthogonalisation. Blocks let the product work on many vectors at once, which
+batched transforms and sparse products reward, and a block may start from vectors that are already known.
 
 Where products cost little, ``heat_eigenpairs`` iterates on the heat kernel exp(−tL). The small eigenvalues of
 a sparse graph crowd near zero. To tell them apart a Krylov space needs many vectors, and making each
 to all others is a hundred times the work of a sparse product. exp(−tL) has the same eigenvectors in the same
 order and spreads the small λ out, so that few vectors suffice; as a Chebyshev series in N = I − L it costs
 about √(50 t) sparse products.
+
+``dense_eigenpairs`` has all of a small matrix: the oracle of every other solver.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ import scipy.special
 
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.spectra.dense import dense_eigenpairs
 
 BLOCK = 16
 CHUNK = 65_536  # nodes whose random numbers are drawn at a time
@@ -332,3 +333,28 @@ def _heat(product: Callable[[np.ndarray], np.ndarray], time: float) -> Callable[
         return result
 
     return apply
+
+
+def dense_eigenpairs(matrix: np.ndarray, rank: int, *, deflate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ``rank`` largest eigenpairs of P M P, P = I − QQᵀ with Q = ``deflate`` (n, k).
+
+    O(n³). Use it up to a few thousand nodes. The space of Q itself is moved to −2, below every
+    eigenvalue of a normalised adjacency.
+    """
+    projected = matrix - deflate @ (deflate.T @ matrix)
+    projected -= (projected @ deflate) @ deflate.T
+    projected -= 2 * deflate @ deflate.T
+    return largest_eigenpairs((projected + projected.T) / 2, rank)
+
+
+def largest_eigenpairs(matrix: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``rank`` largest eigenpairs of a symmetric matrix, largest first."""
+    n = len(matrix)
+    try:
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - rank, n - 1])
+        complete = len(values) == rank
+    except np.linalg.LinAlgError:
+        complete = False
+    if not complete:  # asked for a part of the spectrum, LAPACK fails or loses some of a multiple eigenvalue
+        values, vectors = (part[..., n - rank :] for part in scipy.linalg.eigh(matrix, driver="evd"))
+    return values[::-1].copy(), vectors[:, ::-1].copy()
