@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from pinvgcn.experiments.worker_process import (
     Message,
     Peak,
     Worker,
-    behave,
     failure,
     noted,
     one_line,
@@ -289,7 +287,7 @@ def _runs(job: Job, budget: float, progress: Sink) -> Iterator[tuple[RunScore, n
     """The scores and codes of one method, as they come."""
     count = len(job.seeds)
     ends: float | None = None  # the clock begins when the process has got its data
-    worker = Worker(serve, modules=MODULES)
+    worker = Worker(_messages, modules=MODULES)
     try:
         worker.send(job)
         for number in range(1, count + 2):
@@ -310,20 +308,9 @@ def _runs(job: Job, budget: float, progress: Sink) -> Iterator[tuple[RunScore, n
         worker.end()
 
 
-def serve(connection: Connection) -> None:
-    """Answer the one job that arrives. Runs in a process of its own."""
-    behave()
-    for name in MODULES:
-        importlib.import_module(name)
-    with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
-        job: Job = connection.recv()
-        for message in _messages(job):
-            connection.send(message)
-
-
 def _messages(job: Job) -> Iterator[Message]:
     yield "begun", {}
-    for name in getattr(job.method, "libraries", ()):
+    for name in (*MODULES, *getattr(job.method, "libraries", ())):
         with contextlib.suppress(ImportError):  # the method says it better
             importlib.import_module(name)
     try:

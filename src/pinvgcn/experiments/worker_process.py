@@ -29,20 +29,20 @@ Message = tuple[str, dict[str, Any]]
 
 
 class Worker:
-    """Runs ``serve(connection)`` in a process that shares no state with this one.
+    """A process that shares no state with this one, and answers each job by its ``messages``.
 
     Several that need the same ``modules`` are started sooner where the system can fork a process that has
     loaded them already.
     """
 
-    def __init__(self, serve: Callable[[Connection], None], *, modules: Sequence[str] = ()) -> None:
+    def __init__(self, messages: Callable[[Any], Iterator[Message]], *, modules: Sequence[str] = ()) -> None:
         context: Any = multiprocessing.get_context("spawn")
         if modules and "forkserver" in multiprocessing.get_all_start_methods():
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(list(modules))
         self._connection, theirs = context.Pipe()
         # not a daemon: joblib would not let it use more than one thread
-        self._process = context.Process(target=serve, args=(theirs,))
+        self._process = context.Process(target=serve, args=(messages, theirs))
         self._process.start()
         theirs.close()
 
@@ -84,6 +84,15 @@ def behave() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     _die_first()
     _stay_within_memory()
+
+
+def serve(messages: Callable[[Any], Iterator[Message]], connection: Connection) -> None:
+    """Send the messages of each job that arrives. Runs in a process of its own."""
+    behave()
+    with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
+        while True:
+            for message in messages(connection.recv()):
+                connection.send(message)
 
 
 def failure(error: Exception) -> Message:

@@ -16,7 +16,7 @@ from pinvgcn.experiments.methods.label_propagation import (
     LabelSpreading,
     PoissonLearning,
 )
-from pinvgcn.experiments.methods.networks import network
+from pinvgcn.experiments.methods.networks import KINDS, network
 from pinvgcn.experiments.methods.supervised import SELF_TRAINING, SUPERVISED, CatBoost
 from pinvgcn.experiments.task import Kind, Method
 
@@ -37,11 +37,9 @@ PLAIN = (
 )  # fmt: skip
 SIMPLE = ("majority", "logistic_regression", "nearest_neighbour", "extra_trees")  # quick, and known to many
 
-# the networks of the paper's tables, by the names there
 PAPER = {
-    "GCN": "gcn", "GraphSAGE": "graphsage", "GDC": "gdc", "ARMA": "arma", "HGNN*": "hgnn",
-    "FastHyperGCN": "hypergcn",
-}  # fmt: skip
+    title: kind for kind, (title, *_) in KINDS.items()
+}  # the networks, by the names in the paper's tables
 
 
 def paper_baseline(name: str, *, knn: int | None = None, sigma: float | None = None) -> Method:
@@ -52,10 +50,9 @@ def paper_baseline(name: str, *, knn: int | None = None, sigma: float | None = N
 def plain_baselines(kind: Kind) -> list[Method]:
     """What the paper lacked, on such data: labels travel along the edges of a network, and elsewhere between
     nearest neighbours."""
-    edges: dict[str, Method] = {
-        method.name: method for method in (SPREADING_ALONG_EDGES, POISSON_ALONG_EDGES)
-    }
-    return [edges[name] if kind == "network" and name in edges else BASELINES[name] for name in PLAIN]
+    along: tuple[Method, ...] = (SPREADING_ALONG_EDGES, POISSON_ALONG_EDGES) if kind == "network" else ()
+    known = BASELINES | {method.name: method for method in along}
+    return [known[name] for name in PLAIN]
 
 
 def network_baselines() -> list[Method]:

@@ -26,18 +26,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
 from pinvgcn.experiments.task import Answer, PreparedMethod, Task
 from pinvgcn.graphs import Mediators
-from pinvgcn.nn.baselines.networks import (
-    ARMA,
-    GCN,
-    HGNN,
-    GraphSAGE,
-    HyperGCN,
-    Network,
-    averaging,
-    diffusion,
-    normalised,
-    renormalised,
-)
+from pinvgcn.nn.baselines import networks
 from pinvgcn.nn.baselines.training import (
     EPOCHS,
     GraphInputs,
@@ -99,7 +88,7 @@ class Trained:
     name: str
     title: str
     description: str
-    network: type[Network]
+    network: type[networks.Network]
     # of the adjacency A: (n, n) -> what the network multiplies by; None for a network on a hypergraph
     operator: Callable[[sp.csr_array], Any] | None = None
     k: int | None = None  # neighbours of each row, and ...
@@ -120,9 +109,9 @@ class Trained:
     def _inputs(self, task: Task) -> InputsOfSeed:
         """Graph and features; mediators are drawn with a run's seed."""
         X = features(task)
-        if self.network is HyperGCN:
+        if self.network is networks.HyperGCN:
             mediators = Mediators.of(hypergraph(task), None if task.kind == "table" else X)
-            return lambda seed: GraphInputs(renormalised(mediators.adjacency(seed)), X)
+            return lambda seed: GraphInputs(networks.renormalised(mediators.adjacency(seed)), X)
         if self.operator is None:
             inputs: Inputs = HypergraphInputs(hypergraph(task), X)
         else:
@@ -158,21 +147,28 @@ class PreparedNetwork:
         return Answer(codes=codes, seconds=seconds, model=model)
 
 
-KINDS: dict[str, tuple[str, str, type[Network], Callable[[sp.csr_array], Any] | None]] = {
-    "gcn": ("GCN", "Averages over neighbours, twice.", GCN, renormalised),
+KINDS: dict[str, tuple[str, str, type[networks.Network], Callable[[sp.csr_array], Any] | None]] = {
+    "gcn": ("GCN", "Averages over neighbours, twice.", networks.GCN, networks.renormalised),
     "graphsage": (
-        "GraphSAGE", "Weighs a row and the mean of its neighbours apart, twice.", GraphSAGE, averaging,
+        "GraphSAGE", "Weighs a row and the mean of its neighbours apart, twice.",
+        networks.GraphSAGE, networks.averaging,
     ),
-    "gdc": ("GDC", "A GCN on the 64 nodes that a random walk from each node meets most.", GCN, diffusion),
-    "arma": ("ARMA", "Repeats a filter with feedback, in three parallel stacks.", ARMA, normalised),
+    "gdc": (
+        "GDC", "A GCN on the 64 nodes that a random walk from each node meets most.",
+        networks.GCN, networks.diffusion,
+    ),
+    "arma": (
+        "ARMA", "Repeats a filter with feedback, in three parallel stacks.",
+        networks.ARMA, networks.normalised,
+    ),
     "hgnn": (
         "HGNN*", "Averages over the rows that share values, twice; by factors, not by a matrix of all pairs.",
-        HGNN, None,
+        networks.HGNN, None,
     ),
     "hypergcn": (
         "FastHyperGCN",
         "A GCN on the edges from the two most different rows of each value to all that share it.",
-        HyperGCN, None,
+        networks.HyperGCN, None,
     ),
 }  # fmt: skip
 

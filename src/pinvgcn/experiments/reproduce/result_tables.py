@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 from matplotlib.figure import Figure as Drawing
 
 from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, in_words, ways_of
-from pinvgcn.experiments.reproduce.results import Difference, Reported, Results, RunSummary
+from pinvgcn.experiments.reproduce.results import Difference, Reported, Results
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.drawing import inline_svg
+from pinvgcn.wording import counted
 
 
 @dataclass(frozen=True)
@@ -91,43 +92,20 @@ CAPTION = (
 )
 
 
-def compared(results: Results, entry: Entry | None, reported: Reported | None) -> list[Cell]:
-    """Time, accuracy and difference: three cells."""
-    summary = results.summary(entry) if entry is not None else None
-    return [
-        _time(summary, reported),
-        _accuracy(summary, reported, results.why_not(entry) if entry is not None else ""),
-        _difference(summary, reported, used(results, entry) if entry is not None else ""),
-    ]
-
-
-def _time(summary: RunSummary | None, reported: Reported | None) -> Cell:
-    below = "" if reported is None or reported.seconds is None else seconds(reported.seconds)
+def compared(results: Results, entry: Entry, reported: Reported | None) -> list[Cell]:
+    """Time, accuracy, and difference in standard errors with the number of runs: three cells."""
+    summary = results.summary(entry)
+    time = "" if reported is None or reported.seconds is None else seconds(reported.seconds)
+    accuracy = "" if reported is None else reported.text
     if summary is None:
-        return Cell(NONE, below)
-    return Cell(("" if summary.timed else "≤ ") + seconds(summary.seconds), below)
-
-
-def _accuracy(summary: RunSummary | None, reported: Reported | None, why: str) -> Cell:
-    below = ""
-    if reported is not None:
-        below = reported.remark if reported.accuracy is None else spread(reported.accuracy, reported.sd)
-    if summary is None:
-        return Cell(why or NONE, below)
-    return Cell(spread(summary.accuracy, summary.sd if summary.runs > 1 else None), below)
-
-
-def _difference(summary: RunSummary | None, reported: Reported | None, used: str) -> Cell:
-    """In standard errors, and of how many runs."""
-    if summary is None:
-        return Cell("")
+        return [Cell(NONE, time), Cell(results.why_not(entry), accuracy), Cell("")]
     difference = summary.against(reported)
-    return Cell(signed(difference), runs(summary) + used, strong=noteworthy(difference))
-
-
-def runs(summary: RunSummary) -> str:
-    """1 run, 2 runs"""
-    return f"{summary.runs} run{'s' if summary.runs > 1 else ''}"
+    count = counted(summary.runs, "run") + used(results, entry)
+    return [
+        Cell(("" if summary.timed else "≤ ") + seconds(summary.seconds), time),
+        Cell(summary.text, accuracy),
+        Cell(signed(difference), count, strong=noteworthy(difference)),
+    ]
 
 
 def used(results: Results, entry: Entry) -> str:
@@ -175,11 +153,6 @@ def signed(difference: Difference | None, *, turned: bool = False) -> str:
     return f"{errors:+.1f}".replace("-", "−")
 
 
-def spread(mean: float, sd: float | None) -> str:
-    """92.58 ± 1.42"""
-    return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f}"
-
-
 def seconds(value: float) -> str:
     """With as many digits as matter."""
     return f"{value:.2f} s" if value < 10 else f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"
@@ -223,8 +196,7 @@ def side_by_side(
                 cells.append(_one_way(results, entry, theirs))
                 if theirs is not None and theirs.accuracy is not None:
                     reported[way].append((entry, theirs))
-            text = "" if theirs is None else theirs.remark or spread(theirs.accuracy or 0.0, theirs.sd)
-            cells.append(Cell(text))
+            cells.append(Cell("" if theirs is None else theirs.text))
         lines.append(cells)
     if not any(results.summary(entry) for way in ways[1:] for entry, _ in reported[way]):
         return []
@@ -258,5 +230,6 @@ def _one_way(results: Results, entry: Entry, theirs: Reported | None) -> Cell:
     if summary is None:
         return Cell(results.why_not(entry) if results.why_not(entry) != "not run" else NONE)
     apart = summary.against(theirs)
-    text = spread(summary.accuracy, summary.sd if summary.runs > 1 else None)
-    return Cell(text, f"{signed(apart)}; {summary.runs}{used(results, entry)}", strong=noteworthy(apart))
+    return Cell(
+        summary.text, f"{signed(apart)}; {summary.runs}{used(results, entry)}", strong=noteworthy(apart)
+    )

@@ -45,6 +45,16 @@ class Reported:
             return cls(None, remark="out of memory")
         return cls(cell["accuracy"], cell["sd"], cell["seconds"])
 
+    @property
+    def text(self) -> str:
+        """For tables."""
+        return self.remark if self.accuracy is None else spread(self.accuracy, self.sd)
+
+
+def spread(mean: float, sd: float | None) -> str:
+    """92.58 ± 1.42"""
+    return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f}"
+
 
 def standard_errors(
     mean: float, sd: float, runs: int, paper_mean: float, paper_sd: float | None, paper_runs: int = RUNS
@@ -110,6 +120,11 @@ class RunSummary:
     def standard_error(self) -> float | None:
         """sd/√runs, of the mean accuracy; None for a single run, whose spread is unknown."""
         return None if self.runs < 2 else self.sd / math.sqrt(self.runs)
+
+    @property
+    def text(self) -> str:
+        """For tables."""
+        return spread(self.accuracy, self.sd if self.runs > 1 else None)
 
     def against(self, reported: Reported | None) -> Difference | None:
         """The difference to the paper, where both sides have a mean."""

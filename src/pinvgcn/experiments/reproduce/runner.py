@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Any
 
 from pinvgcn.datasets import dataset_info
@@ -28,7 +27,6 @@ from pinvgcn.experiments.worker_process import (
     OVER_BUDGET,
     Message,
     Worker,
-    behave,
     failure,
     noted,
     one_line,
@@ -73,15 +71,6 @@ class Read:
 Job = Runs | Describe | Read
 
 
-def serve(connection: Connection) -> None:
-    """Do the jobs that arrive until None does. Runs in a process of its own."""
-    behave()
-    with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
-        while (job := connection.recv()) is not None:
-            for message in _messages(job):
-                connection.send(message)
-
-
 def _messages(job: Job) -> Iterator[Message]:
     """What happens on the way; the last message is ``done``, ``missing`` or ``failed``."""
     try:
@@ -94,18 +83,15 @@ def _messages(job: Job) -> Iterator[Message]:
             return
         yield "begun", {}
         if isinstance(job, Describe):
-            yield from _described(task)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                numbers = statistics(task)
+            yield "statistics", {"numbers": numbers}
         elif isinstance(job, Runs):
             yield from _answers(job, task)
         yield "done", {}
     except Exception as error:
         yield failure(error)
-
-
-def _described(task: Task) -> Iterator[Message]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield "statistics", {"numbers": statistics(task)}
 
 
 def _answers(job: Runs, task: Task) -> Iterator[Message]:
@@ -269,7 +255,7 @@ class Runner:
         if job.spec.data in self.missing:
             return self._show("", len(job.seeds) if isinstance(job, Runs) else 0)
         if self._worker is None:
-            self._worker = Worker(serve)
+            self._worker = Worker(_messages)
         total = len(job.seeds) if isinstance(job, Runs) else 0
         done = 0
         ready = False  # set-up is behind us

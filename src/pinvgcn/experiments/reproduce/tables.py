@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -33,15 +33,14 @@ from pinvgcn.experiments.reproduce.result_tables import (
     compared,
     eigenvectors,
     noteworthy,
-    runs,
     side_by_side,
     signed,
-    spread,
     statistic,
     used,
 )
 from pinvgcn.experiments.reproduce.results import Reported, Results, difference, paper
 from pinvgcn.experiments.task import TITLES, Method
+from pinvgcn.wording import counted
 
 SPECS = {data: TaskSpec(data, LABELS.get(data)) for data in (*CLOUDS, *TABLES, *NETWORKS)}
 
@@ -161,14 +160,10 @@ def _reported(rows: Sequence[Row], data: Sequence[str], results: Results) -> lis
     return [(entry, cell) for entry, cell in found if not results.short_of(entry, entry.rank)]
 
 
-def _every_way(entries: Sequence[Entry]) -> list[Entry]:
-    """Each entry as the text has it, then otherwise."""
-    ways = ways_of(entries[0].spec.kind)
-    return distinct(entry.apart(*way) for way in ways for entry in entries)
-
-
 def _entries(rows: Sequence[Row], data: Sequence[str]) -> list[Entry]:
-    return _every_way([Entry(SPECS[name], row.method) for row in rows for name in data])
+    """Each entry as the text has it, then otherwise."""
+    found = [Entry(SPECS[name], row.method) for row in rows for name in data]
+    return distinct(entry.apart(*way) for way in ways_of(SPECS[data[0]].kind) for entry in found)
 
 
 OAKLAND_REMARKS = (
@@ -182,34 +177,43 @@ HYPERGRAPH_REMARKS = (
     " Without high-pass the paper's text fixes β = γ, so that the filter is the whole pseudoinverse. With "
     "γ = 0 the third part is left out instead: compared with the paper's row, but not counted as it."
 )
-OAKLAND = Experiment(
-    "oakland",
-    "Point clouds",
-    lambda: _entries(oakland_rows(), CLOUDS),
-    lambda results: [
-        Heading("Information on the Oakland point clouds"),
-        _oakland_information(results),
-        Heading("Average results on Oakland datasets"),
-        _results_table(results, oakland_rows(), CLOUDS, OAKLAND_REMARKS),
-        *side_by_side(results, oakland_rows(), CLOUDS, SPECS),
-    ],
-    tuple(SPECS[name] for name in CLOUDS),
-    lambda results: _reported(oakland_rows(), CLOUDS, results),
-)
-HYPERGRAPHS = Experiment(
-    "hypergraphs",
-    "Hypergraphs",
-    lambda: _entries(hypergraph_rows(), TABLES),
-    lambda results: [
-        Heading("Hypergraph datasets"),
-        _hypergraph_information(results),
-        Heading("Results for categorical data with 10 training samples per class"),
-        _results_table(results, hypergraph_rows(), TABLES, HYPERGRAPH_REMARKS),
-        *side_by_side(results, hypergraph_rows(), TABLES, SPECS),
-    ],
-    tuple(SPECS[name] for name in TABLES),
-    lambda results: _reported(hypergraph_rows(), TABLES, results),
-)
+
+
+def _of_table(
+    name: str,
+    title: str,
+    data: Sequence[str],
+    rows: Callable[[], list[Row]],
+    information: tuple[str, Callable[[Results], Table]],
+    caption: str,
+    remarks: str,
+) -> Experiment:
+    """A table of results, after one on its data sets."""
+    return Experiment(
+        name,
+        title,
+        lambda: _entries(rows(), data),
+        lambda results: [
+            Heading(information[0]),
+            information[1](results),
+            Heading(caption),
+            _results_table(results, rows(), data, remarks),
+            *side_by_side(results, rows(), data, SPECS),
+        ],
+        tuple(SPECS[name] for name in data),
+        lambda results: _reported(rows(), data, results),
+    )
+
+
+OAKLAND = _of_table(
+    "oakland", "Point clouds", CLOUDS, oakland_rows,
+    ("Information on the Oakland point clouds", _oakland_information),
+    "Average results on Oakland datasets", OAKLAND_REMARKS,
+)  # fmt: skip
+HYPERGRAPHS = _of_table(
+    "hypergraphs", "Hypergraphs", TABLES, hypergraph_rows, ("Hypergraph datasets", _hypergraph_information),
+    "Results for categorical data with 10 training samples per class", HYPERGRAPH_REMARKS,
+)  # fmt: skip
 
 RANKS = (50, 200, 500)
 BEST_RANK = 500  # of the row with the best regularization
@@ -300,10 +304,9 @@ def _beside(results: Results, entry: Entry, reported: Reported | None) -> Cell:
     if summary is None:
         return Cell(results.why_not(entry), theirs.strip())
     apart = summary.against(reported)
-    count = runs(summary) + used(results, entry)
+    count = counted(summary.runs, "run") + used(results, entry)
     below = f"{theirs}({signed(apart)}; {count})" if reported is not None else f"({count})"
-    text = spread(summary.accuracy, summary.sd if summary.runs > 1 else None)
-    return Cell(text, below, strong=noteworthy(apart))
+    return Cell(summary.text, below, strong=noteworthy(apart))
 
 
 CITATION = Experiment(
