@@ -23,8 +23,8 @@ class SharedRows:
     """Rows on which a model is fitted again and again: graph, spectrum and first products are made once.
 
     The processes of a ``process_group`` may share the rows, as in ``fit``; y is then that of this process.
-    ``prepared.seconds`` is what that took. The model is not changed; of its settings ``verbose`` and
-    ``warm_start`` have no place here.
+    ``prepared.seconds`` is what that took; it may have been ``kept`` of an earlier fit. The model is not
+    changed; of its settings ``verbose`` and ``warm_start`` have no place here.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class SharedRows:
         *,
         features: Any = None,
         shapes: Any = None,
+        kept: Prepared | None = None,
         process_group: Any = None,
     ) -> None:
         self.parameters = model.get_params(deep=False) | {"verbose": False, "warm_start": False}
@@ -46,12 +47,12 @@ class SharedRows:
         self.X = X
         self.model_class = type(model)
         started = time.perf_counter()
-        nodes = self.settings.nodes(X, shapes=shapes, group=self.group)
+        nodes = self.settings.nodes(X, shapes=shapes, group=self.group) if kept is None else kept.nodes
         with together(self.group):
             self._unfitted(0)
         made = time.perf_counter() - started
         self.resolved = self.settings.resolved(nodes)
-        self.prepared = Prepared.of(nodes, features, self.resolved, seconds=made)
+        self.prepared = kept or Prepared.of(nodes, features, self.resolved, seconds=made)
 
     def fit(self, y: Any, *, random_state: Any = 0) -> PinvGCNClassifier:
         """A fitted copy of the model: what ``fit(X, y)`` would give, by the first rank's ``random_state``."""
@@ -107,22 +108,16 @@ def fit_many(
     runs = [type(model)(**parameters | {"random_state": state}) for state in states]
     if not runs:
         return []
-    settings = FitSettings.of(parameters).for_rows(X)
-    if settings.by_labels:  # every run has a σ of its own, and so a spectrum
+    if FitSettings.of(parameters).for_rows(X).by_labels:  # every run has a σ of its own, and so a spectrum
         return [run.fit(X, y, features=features) for run, y in zip(runs, ys, strict=True)]
     seeds = [seed_of(state) for state in states]
-    kept = model.prepared_for(X, features)
-    started = time.perf_counter()
-    nodes = settings.nodes(X) if kept is None else kept.nodes
+    shared = SharedRows(model, X, features=features, kept=model.prepared_for(X, features))
     for run in runs:
         run.remember_columns(X)
-    made = time.perf_counter() - started
-    read = [settings.labels(y, nodes) for y in ys]
-    resolved = settings.resolved(nodes)
-    prepared = Prepared.of(nodes, features, resolved, seconds=made) if kept is None else kept
+    read = [shared.settings.labels(y, shared.prepared.nodes) for y in ys]
 
     def one(place: int) -> PinvGCNClassifier:
-        fitted = learn(resolved, prepared, read[place], seeds[place], threads=1, tell=tell)
+        fitted = learn(shared.resolved, shared.prepared, read[place], seeds[place], threads=1, tell=tell)
         return runs[place].adopt(fitted)
 
     stop = threading.Event()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from ranks import SIZES, shares
 
 from oracles import departure, eigenpairs, gaussian_adjacency, normalised, residuals, sine
 from pinvgcn import GaussianGraph
-from pinvgcn.distributed.group import Group
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import DataError, GraphError, ParameterError
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.nodes import outside
@@ -207,7 +208,7 @@ def iterated(process_group, diagonal, rank, kind):
         tolerance=lambda theta: np.full_like(theta, 1e-10),
         group=group,
     )
-    sample = RowSample.of(1 / diagonal[mine], group)
+    sample = RowSample.of(SimpleNamespace(degrees=1 / diagonal[mine], group=group, total=len(diagonal)))
     return found.values, found.vectors, mine.start + sample.rows, sample.weights
 
 
@@ -219,7 +220,7 @@ def test_an_iteration_and_a_sample(ranks, size, rank, kind):
     diagonal = np.concatenate([[9.0], np.full(20, 2.0), 1 / np.arange(1.0, 3_101)])
     diagonal = diagonal[:900] if rank == 400 else diagonal
     expected = np.sort(diagonal[1:])[::-1][:rank]
-    alone = RowSample.of(1 / diagonal)
+    alone = RowSample.of(SimpleNamespace(degrees=1 / diagonal, group=ALONE, total=len(diagonal)))
     found = ranks.run(size, iterated, diagonal, rank, kind)
     for values, *_ in found:
         np.testing.assert_allclose(values, expected, rtol=1e-12)
@@ -244,9 +245,10 @@ def pieces_of(process_group, E, null, symmetric, kind):
     """What is found of functions of which each rank has some rows."""
     group = Group.of(process_group)
     share = shares(len(E), group.size, kind)[group.rank]
-    T, chosen = _orthonormaliser(E[share], 1e-12, group)
+    operator = SimpleNamespace(group=group, noise=1e-12)  # all that is asked of it here
+    T, chosen = _orthonormaliser(operator, E[share])
     signs = orient(symmetric[share], group=group)
-    return T, chosen, _separate(null[share], group), signs
+    return T, chosen, _separate(operator, null[share]), signs
 
 
 @pytest.mark.parametrize("kind", KINDS)

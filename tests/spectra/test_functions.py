@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import departure, sine
+from pinvgcn.distributed import group
 from pinvgcn.spectra.functions import _orthonormaliser, _separate, _weighted_gram
 
 seeds = st.integers(0, 10**6)
+
+ALONE: Any = SimpleNamespace(group=group.ALONE, noise=1e-12)  # all that is asked of an operator here
 
 
 def columns(n: int, q: int, seed: int) -> np.ndarray:
@@ -36,7 +42,7 @@ def check(E: np.ndarray, T: np.ndarray, chosen: np.ndarray, count: int) -> None:
 @given(seeds, st.integers(0, 8))
 def test_independent_functions_are_all_used(seed: int, q: int) -> None:
     E = columns(60, q, seed)
-    T, chosen = _orthonormaliser(E, 1e-12)
+    T, chosen = _orthonormaliser(ALONE, E)
     check(E, T, chosen, q)
     np.testing.assert_array_equal(chosen, np.arange(q))
 
@@ -45,7 +51,7 @@ def test_independent_functions_are_all_used(seed: int, q: int) -> None:
 def test_each_column_keeps_what_those_before_it_leave(seed: int) -> None:
     """Gram and Schmidt in the order of the pairs: the first vector is the first function, without √d."""
     E = columns(60, 4, seed)
-    T, _ = _orthonormaliser(E, 1e-12)
+    T, _ = _orthonormaliser(ALONE, E)
     assert np.abs(np.tril(T, -1)).max() == 0
     assert (np.diag(T) > 0).all()
 
@@ -59,7 +65,7 @@ def test_dependent_functions_are_dropped(seed: int, difference: float) -> None:
     E[:, 2] = E[:, 1] + wobble[:, 0]
     E[:, 4] = E[:, 3] - 2 * E[:, 1] + wobble[:, 1]
     E[:, 5] = 3 * E[:, 0] + wobble[:, 2]
-    T, chosen = _orthonormaliser(E, 1e-12)
+    T, chosen = _orthonormaliser(ALONE, E)
     check(E, T, chosen, 2)
 
 
@@ -68,7 +74,7 @@ def test_functions_that_nearly_depend_are_kept_and_orthonormal() -> None:
     E = columns(200, 3, 0)
     E /= np.linalg.norm(E, axis=0)
     E[:, 3] = E[:, 2] + 1e-4 * E[:, 3]
-    T, chosen = _orthonormaliser(E, 1e-12)
+    T, chosen = _orthonormaliser(ALONE, E)
     check(E, T, chosen, 3)
 
 
@@ -76,7 +82,7 @@ def test_silent_functions_are_dropped() -> None:
     E = columns(60, 4, 1)
     E[:, 2] = 0
     E[:, 3] *= 1e-14 / np.linalg.norm(E[:, 3])
-    T, chosen = _orthonormaliser(E, 1e-12)
+    T, chosen = _orthonormaliser(ALONE, E)
     check(E, T, chosen, 2)
     np.testing.assert_array_equal(chosen, [0, 3])
 
@@ -89,7 +95,7 @@ def test_null_vectors_each_on_one_piece(seed: int, count: int) -> None:
     expected = np.sqrt(rng.uniform(0.1, 4, len(piece)))[:, None] * (piece[:, None] == np.arange(count))
     expected /= np.linalg.norm(expected, axis=0)
     turn, _ = np.linalg.qr(rng.normal(size=(count, count)))
-    rotation = _separate(expected @ turn)
+    rotation = _separate(ALONE, expected @ turn)
     assert departure(rotation) < 1e-12
     found = expected @ turn @ rotation
     assert (found > -1e-9).all()
@@ -101,4 +107,4 @@ def test_null_vectors_each_on_one_piece(seed: int, count: int) -> None:
 def test_weighted_gram_in_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinvgcn.spectra.functions.CHUNK", chunk)
     E, w = columns(50, 3, 0), np.random.default_rng(1).random(50)
-    np.testing.assert_allclose(_weighted_gram(E, w), E.T @ np.diag(w) @ E, rtol=1e-12)
+    np.testing.assert_allclose(_weighted_gram(ALONE, E, w), E.T @ np.diag(w) @ E, rtol=1e-12)

@@ -207,12 +207,7 @@ class Hypergraph(Graph):
 
             def iterate(product: Any) -> tuple[np.ndarray, np.ndarray]:
                 found = krylov_eigenpairs(
-                    product,
-                    side,
-                    wanted,
-                    deflate=deflate,
-                    tolerance=lambda theta: np.full_like(theta, tolerance),
-                    random_state=random_state,
+                    product, side, wanted, deflate=deflate, tolerance=tolerance, random_state=random_state
                 )
                 return found.values, found.vectors
 

@@ -51,7 +51,7 @@ def krylov_eigenpairs(
     rank: int,
     *,
     deflate: np.ndarray,
-    tolerance: Callable[[np.ndarray], np.ndarray],
+    tolerance: float | Callable[[np.ndarray], np.ndarray],
     start: np.ndarray | None = None,
     max_products: int | None = None,
     random_state: int = 0,
@@ -60,13 +60,15 @@ def krylov_eigenpairs(
     """The ``rank`` largest eigenpairs of P M P, P = I − QQᵀ with Q = ``deflate`` (n, k).
 
     ``product`` maps a block (n, b) to M times it. A pair (θ, u) has converged when its residual is at
-    most ``tolerance(θ)``. ``start`` (n, b) begins the iteration from known vectors instead of random ones.
+    most ``tolerance``, or ``tolerance(θ)``. ``start`` (n, b) begins the iteration from known vectors instead
+    of random ones.
 
     A Krylov space holds at most b vectors of an eigenvalue, b the size of the block. Where one was found
     as often as that, the rest of the space is searched for more of them.
 
     Over several ranks n are the rows of this one, of which ``product`` sees blocks on all ranks at once.
     """
+    goal = tolerance if callable(tolerance) else partial(np.full_like, fill_value=tolerance)
     rows = RowProducts(group, n)
     free = rows.total - deflate.shape[1]
     rank = min(rank, free)
@@ -76,9 +78,9 @@ def krylov_eigenpairs(
     budget = max_products or 40 * (rank + 4 * block)
     rng = np.random.default_rng(random_state)
     first = rows.normal(rng, block) if start is None else start
-    iterate = partial(_iterate, product, rows, tolerance=tolerance, budget=budget, rng=rng)
+    iterate = partial(_iterate, product, rows, tolerance=goal, budget=budget, rng=rng)
     found = iterate(first, rank, deflate=deflate)
-    while _is_crowded(found.values, tolerance, block):
+    while _is_crowded(found.values, goal, block):
         known = np.hstack([deflate, found.vectors])
         count = min(BLOCK, rank)
         if fills_space(rows.total - known.shape[1], count, BLOCK):
@@ -86,7 +88,7 @@ def krylov_eigenpairs(
         more = iterate(rows.normal(rng, BLOCK), count, deflate=known)
         last = found.values[-1]
         found = _largest(rank, found, more)
-        if more.values[0] <= last + _same(last, tolerance):
+        if more.values[0] <= last + _same(last, goal):
             break
     return found
 
@@ -281,21 +283,12 @@ def heat_eigenpairs(
     time = min(LONGEST, -(affordable**2) / (2 * math.log(SERIES)))
     if time < 1 or fills_space(n - deflate.shape[1], rank):
         return krylov_eigenpairs(
-            product,
-            n,
-            rank,
-            deflate=deflate,
-            tolerance=lambda theta: np.full_like(theta, tolerance),
-            random_state=random_state,
+            product, n, rank, deflate=deflate, tolerance=tolerance, random_state=random_state
         )
+    goal = _goal(tolerance)
     while True:
         found = krylov_eigenpairs(
-            _heat(product, time),
-            n,
-            rank,
-            deflate=deflate,
-            tolerance=_goal(tolerance),
-            random_state=random_state,
+            _heat(product, time), n, rank, deflate=deflate, tolerance=goal, random_state=random_state
         )
         if found.values[-1] > VISIBLE or time < 4:  # e^(−2·4) is visible: 2 is the largest eigenvalue of L
             break

@@ -20,6 +20,8 @@ from pinvgcn.io.tensors import Shapes
 from pinvgcn.kernels import KERNELS, Kernel, TaylorKernel
 
 CHUNK = 131_072  # nodes evaluated at a time
+NUMBERS = ("columns", "missing_loop", "smallest_degree")  # of a kernel's extension, in a file
+ARRAYS = ("coefficients", "shift", "gain", "transform")
 
 
 @dataclass(frozen=True)
@@ -135,15 +137,10 @@ class KernelExtension:
         return {
             "kernel": self.kernel.kind,
             "kernel_numbers": numbers,
-            "columns": self.columns,
-            "missing_loop": self.missing_loop,
-            "smallest_degree": self.smallest_degree,
+            **{name: getattr(self, name) for name in NUMBERS},
         }, {
             **{f"kernel_{name}": array for name, array in arrays.items()},
-            "coefficients": self.coefficients,
-            "shift": self.shift,
-            "gain": self.gain,
-            "transform": self.transform,
+            **{name: getattr(self, name) for name in ARRAYS},
         }
 
     def check(self, shapes: Shapes) -> None:
@@ -159,20 +156,12 @@ class KernelExtension:
 
     @classmethod
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelExtension:
-        kernel_arrays = {
-            name.removeprefix("kernel_"): array
-            for name, array in arrays.items()
-            if name.startswith("kernel_")
-        }
+        prefix = "kernel_"
+        mine = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
         return cls(
-            KERNELS[numbers["kernel"]].from_state(numbers["kernel_numbers"], kernel_arrays),
-            arrays["coefficients"],
-            numbers["columns"],
-            arrays["shift"],
-            arrays["gain"],
-            numbers["missing_loop"],
-            numbers["smallest_degree"],
-            arrays["transform"],
+            KERNELS[numbers["kernel"]].from_state(numbers["kernel_numbers"], mine),
+            **{name: numbers[name] for name in NUMBERS},
+            **{name: arrays[name] for name in ARRAYS},
         )
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.linalg
 
 from pinvgcn.compute.parallel import for_all, ranges, share_out
-from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.spectra.extension import KernelExtension
 from pinvgcn.spectra.operator import KernelOperator, Known, RowSample, degree_floor, measure
 from pinvgcn.spectra.spectrum import ZERO, Spectrum, signs_of, third_moments
@@ -33,10 +32,10 @@ class SmoothPairs:
     noise: np.ndarray  # (q,): what rounding and the kernel's error may do to θ
     cut: float = 0.0  # the share of the kernel's error in that
 
-    def alike(self, group: Group) -> SmoothPairs:
+    def alike(self, operator: KernelOperator) -> SmoothPairs:
         """The same bits on every rank: from equal sums, machines may round eigenpairs differently."""
         arrays = (self.theta, self.coefficients, self.noise, np.array([self.cut]))
-        theta, coefficients, noise, cut = (group.first(array) for array in arrays)
+        theta, coefficients, noise, cut = _alike(operator, arrays)
         return SmoothPairs(theta, coefficients, noise, float(cut[0]))
 
 
@@ -49,14 +48,14 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
     ones = np.ones(q)
     extension = _extension(operator, pairs.coefficients, shift=ones, gain=np.zeros(q))
     E = extension.functions(operator.points)  # (n, 1 + q), column 0 is √d
-    T, chosen = _orthonormaliser(E, operator.noise, operator.group)
+    T, chosen = _orthonormaliser(operator, E)
     theta, noise = pairs.theta[chosen], pairs.noise[chosen]
     S, known = np.eye(len(theta))[:, :rank], None
     if operator.missing_loop:
-        gram = _weighted_gram(E, 1 / operator.degrees, operator.group)
+        gram = _weighted_gram(operator, E, 1 / operator.degrees)
         inverse_degrees = T.T @ gram @ T  # [u₀ U]ᵀ D⁻¹ [u₀ U]
         along, inner = inverse_degrees[0, 1:], inverse_degrees[1:, 1:]
-        mu, S = _alike(scipy.linalg.eigh(np.diag(theta) - operator.missing_loop * inner), operator.group)
+        mu, S = _alike(operator, scipy.linalg.eigh(np.diag(theta) - operator.missing_loop * inner))
         mu, S = mu[::-1][:rank], S[:, ::-1][:, :rank]
         noise = np.full(len(mu), noise.max(initial=0))
 
@@ -68,7 +67,7 @@ def smooth_spectrum(operator: KernelOperator, pairs: SmoothPairs, rank: int, *, 
 
         squares = share_out(lambda rows: (defect(rows) ** 2).sum(axis=0), ranges(len(E), CHUNK))
         norms = np.sqrt(operator.group.sum(sum(squares, np.zeros(len(mu)))))
-        rows = RowSample.of(operator.degrees, operator.group).rows
+        rows = RowSample.of(operator).rows
         known = Known(norms, operator.group.rows(defect(rows)))
     else:
         mu, noise = theta[:rank], noise[:rank]
@@ -93,14 +92,14 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
     sums = operator.kernel.gather(operator.points, columns, operator.group)
     extension = _extension(operator, sums, shift=shift, gain=gain)
     E = extension.functions(operator.points)
-    T, _ = _orthonormaliser(E, operator.noise, operator.group)
+    T, _ = _orthonormaliser(operator, E)
     V = E @ T[:, 1:]
     NV = operator(V)
     H = operator.group.sum(V.T @ NV)
-    theta, S = _alike(scipy.linalg.eigh((H + H.T) / 2), operator.group)
+    theta, S = _alike(operator, scipy.linalg.eigh((H + H.T) / 2))
     theta, S = theta[::-1], S[:, ::-1]
     defect = NV @ S - V @ (S * theta)
-    rows = RowSample.of(operator.degrees, operator.group).rows
+    rows = RowSample.of(operator).rows
     known = Known(operator.norms(defect), operator.group.rows(defect[rows]))
     T = np.hstack([T[:, :1], T[:, 1:] @ S])
     noise = np.full_like(theta, operator.noise)
@@ -118,14 +117,15 @@ def _extension(
     )
 
 
-def _alike(arrays: Iterable[np.ndarray], group: Group) -> tuple[np.ndarray, ...]:
+def _alike(operator: KernelOperator, arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
     """The same bits on every rank, where machines may round the same small problem differently."""
-    return tuple(group.first(array) for array in arrays)
+    return tuple(operator.group.first(array) for array in arrays)
 
 
-def _orthonormaliser(E: np.ndarray, noise: float, group: Group = ALONE) -> tuple[np.ndarray, np.ndarray]:
+def _orthonormaliser(operator: KernelOperator, E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """T (1 + q, 1 + p) with E T orthonormal and its first column ∝ √d, and which p of the q pairs it uses."""
-    gram = _weighted_gram(E, None, group)
+    group, noise = operator.group, operator.noise
+    gram = _weighted_gram(operator, E)
     scale = np.sqrt(np.diag(gram))
     if (scale[1:] > 10 * noise).all():
         scaled = gram / np.outer(scale, scale)
@@ -136,10 +136,10 @@ def _orthonormaliser(E: np.ndarray, noise: float, group: Group = ALONE) -> tuple
     heard = np.concatenate([[0], 1 + np.flatnonzero(scale[1:] > 10 * noise)])
     F = E[:, heard] / scale[heard]
     beside = F[:, 1:] - F[:, :1] * group.sum(F[:, 0] @ F[:, 1:])
-    _, R, order = scipy.linalg.qr(_fewer_rows(beside, group), mode="economic", pivoting=True)
+    _, R, order = scipy.linalg.qr(_fewer_rows(operator, beside), mode="economic", pivoting=True)
     independent = int((np.abs(np.diag(R)) > DEPENDENT).sum())
     chosen = group.first(np.concatenate([[0], 1 + np.sort(order[:independent])]))
-    _, R = np.linalg.qr(_fewer_rows(F[:, chosen], group))
+    _, R = np.linalg.qr(_fewer_rows(operator, F[:, chosen]))
     R *= np.sign(np.diag(R))[:, None]  # √d, not −√d
     chosen = heard[chosen]
     T = np.zeros((len(scale), len(chosen)))
@@ -147,22 +147,22 @@ def _orthonormaliser(E: np.ndarray, noise: float, group: Group = ALONE) -> tuple
     return group.first(T), chosen[1:] - 1
 
 
-def _fewer_rows(F: np.ndarray, group: Group) -> np.ndarray:
+def _fewer_rows(operator: KernelOperator, F: np.ndarray) -> np.ndarray:
     """A matrix with the same FᵀF over the rows of all ranks: F itself, or the R of each rank, stacked."""
-    if group.alone:
+    if operator.group.alone:
         return F
     _, R = np.linalg.qr(F)
-    return group.rows(R)
+    return operator.group.rows(R)
 
 
-def _weighted_gram(E: np.ndarray, weights: np.ndarray | None, group: Group = ALONE) -> np.ndarray:
+def _weighted_gram(operator: KernelOperator, E: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Eᵀ diag(w) E, over the rows of all ranks."""
 
     def work(rows: slice) -> np.ndarray:
         return (E[rows].T if weights is None else E[rows].T * weights[rows]) @ E[rows]
 
     gram: np.ndarray = sum(share_out(work, ranges(len(E), CHUNK)), np.zeros((E.shape[1], E.shape[1])))
-    return group.sum(gram)
+    return operator.group.sum(gram)
 
 
 def _seal(
@@ -199,7 +199,7 @@ def _seal(
     connected = 1 - mu > np.maximum(ZERO, rounding)
     pieces = int(np.argmax(connected)) if connected.any() else len(mu)
     if pieces:
-        rotation = _separate(basis[:, : 1 + pieces], operator.group)
+        rotation = _separate(operator, basis[:, : 1 + pieces])
         basis[:, : 1 + pieces] = basis[:, : 1 + pieces] @ rotation
         T[:, : 1 + pieces] = T[:, : 1 + pieces] @ rotation
     return Spectrum(
@@ -216,12 +216,13 @@ def _seal(
     )
 
 
-def _separate(null: np.ndarray, group: Group = ALONE) -> np.ndarray:
+def _separate(operator: KernelOperator, null: np.ndarray) -> np.ndarray:
     """The rotation (k, k) after which each null vector lives on one piece, and is positive there.
 
     Nodes of one piece have parallel rows in any basis of the null space, those of two pieces orthogonal ones:
     a pivoted QR finds a node of each, among those that it finds on each rank.
     """
+    group = operator.group
     found = null if group.alone else group.rows(_leading(null))
     rotation, R = np.linalg.qr(_leading(found).T)
     return group.first(rotation * np.sign(np.diag(R)))

@@ -224,7 +224,7 @@ def _refine(
             len(operator.points),
             rank,
             deflate=operator.null_vector,
-            tolerance=lambda theta, goal=stricter * tolerance: np.full_like(theta, goal),  # type: ignore[misc]
+            tolerance=stricter * tolerance,
             start=start,
             random_state=random_state,
             group=operator.group,
@@ -264,7 +264,7 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     noise += cut
     real = (theta > noise) & (theta > QR_DIGITS * theta[0])
     theta, v = theta[real], v[:, real]
-    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut).alike(operator.group)
+    return SmoothPairs(theta, np.hstack([ones, v / np.sqrt(theta)]), noise[real], cut).alike(operator)
 
 
 def _triangle(operator: KernelOperator, kernel: TaylorKernel, along: np.ndarray) -> np.ndarray:
@@ -313,7 +313,7 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     theta, a = theta[real], a[:, real]
     functions = gram.coefficients((a / np.sqrt(theta)).T)
     noise = np.full(len(theta), operator.noise)
-    return SmoothPairs(theta, combine(np.concatenate([ones, functions])), noise).alike(operator.group)
+    return SmoothPairs(theta, combine(np.concatenate([ones, functions])), noise).alike(operator)
 
 
 KERNEL_SOLVERS = {  # what each costs, and with which kernel, is in ``graphs/choice.py``

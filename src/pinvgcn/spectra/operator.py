@@ -139,14 +139,14 @@ class RowSample:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, degrees: np.ndarray, group: Group = ALONE) -> RowSample:
+    def of(cls, operator: KernelOperator) -> RowSample:
         """All rows of a small graph, else at least 24, drawn with probability (1/n + d⁻¹/Σd⁻¹)/2.
 
         An error of the kernel weighs as 1/√d at a node: drawn evenly, the few nodes with small degrees that
         may have most of the residual would be missed. Whatever the ranks, the same rows of all are drawn.
         """
-        own = len(degrees)
-        n = group.sum(own)
+        degrees, group = operator.degrees, operator.group
+        own, n = len(degrees), operator.total
         if n <= ALL_ROWS:
             return cls(np.arange(own), np.ones(own))
         probability = 0.5 / n + 0.5 / degrees / group.sum((1 / degrees).sum())
@@ -179,7 +179,7 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
         error = float(np.abs(operator.degrees / degrees - 1).max(initial=0))
         return Certificate(residuals, group.largest(error))
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
-    sample = RowSample.of(operator.degrees, group)
+    sample = RowSample.of(operator)
     rows = sample.rows
     at, weights = group.rows(operator.points[rows]), group.rows(sample.weights)
 

@@ -17,6 +17,8 @@ from pinvgcn.spectra.extension import EXTENSIONS, Extension
 
 ZERO = 1e-12  # eigenvalues at or below this are null
 CHUNK = 8_192  # nodes at a time
+ARRAYS = ("basis", "values", "residuals", "mu", "noise")  # that a file has
+NUMBERS = ("degree_error", "degree_bound", "largest", "smallest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,21 +181,15 @@ class Spectrum:
         """Everything, as a description for JSON and arrays. What is extended may go ``without`` its basis at
         so many nodes, those of all ranks."""
         kept = without is None or self.extension is None
-        arrays = {
-            "basis": self.basis if kept else self.basis[:0],
-            "values": self.values,
-            "residuals": self.residuals,
-            "mu": self.mu,
-            "noise": self.noise,
-        }
-        description: dict[str, Any] = {
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        if not kept:
+            arrays["basis"] = self.basis[:0]
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        description: dict[str, Any] = {  # JSON has no infinity
             "solver": self.solver,
             "reason": self.reason,
-            "degree_error": self.degree_error,
-            "degree_bound": self.degree_bound if math.isfinite(self.degree_bound) else None,
+            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "extension": None,
-            "largest": self.largest if math.isfinite(self.largest) else None,
-            "smallest": self.smallest,
             "count": self.count if kept else without,
         }
         if self.extension is not None:
@@ -205,32 +201,23 @@ class Spectrum:
     @classmethod
     def from_state(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> Spectrum:
         """The inverse of ``state``."""
-        kept = description["count"] is None
-        shapes = _checked(arrays, "n" if kept else "0")
-        if not kept:
-            shapes.known["n"] = description["count"]
+        count = description["count"]
+        shapes = _checked(arrays, "n" if count is None else "0")
+        if count is not None:
+            shapes.known["n"] = count
         extension = None
-        if description["extension"] is not None:
+        if (saved := description["extension"]) is not None:
             prefix = "extension."
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-            saved = description["extension"]
             extension = EXTENSIONS[saved["kind"]].from_state(saved, mine)
             extension.check(shapes)
-        bound = description.get("degree_bound")
         return cls(
-            arrays["basis"],
-            arrays["values"],
-            arrays["residuals"],
-            description["solver"],
-            extension,
-            mu=arrays["mu"],
-            noise=arrays["noise"],
-            degree_error=description["degree_error"],
-            degree_bound=math.inf if bound is None else bound,
+            **{name: arrays[name] for name in ARRAYS},
+            **{name: math.inf if description[name] is None else description[name] for name in NUMBERS},
+            solver=description["solver"],
             reason=description["reason"],
-            largest=math.inf if description["largest"] is None else description["largest"],
-            smallest=description["smallest"],
-            count=description["count"],
+            extension=extension,
+            count=count,
         )
 
     def save(self, path: str | Path) -> None:
@@ -255,9 +242,8 @@ def _checked(arrays: dict[str, np.ndarray], rows: str) -> Shapes:
     """The sizes n and k of a spectrum in a file, whose arrays agree on them; its basis has so many rows."""
     shapes = Shapes()
     shapes("basis", arrays["basis"], f"{rows} k")
-    for name in ("values", "residuals", "mu", "noise"):
-        if name in arrays:
-            shapes(name, arrays[name], "r")
+    for name in ARRAYS[1:]:
+        shapes(name, arrays[name], "r")
     if shapes.known["r"] >= shapes.known["k"]:
         raise ModelFileError(
             f"its spectrum must have a null vector. Got {shapes.known['r']} values and {shapes.known['k']} "
