@@ -51,7 +51,6 @@ def share_out(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator
 
 
 def for_all(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
-    """``work`` of each task, for its effect."""
     for _ in share_out(work, tasks):
         pass
 

@@ -43,7 +43,6 @@ _INFOS = {info.name: info for info in _LOADERS}
 
 
 def dataset_names() -> tuple[str, ...]:
-    """The names that ``load_dataset`` knows."""
     return tuple(_INFOS)
 
 

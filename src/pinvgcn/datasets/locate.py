@@ -44,7 +44,6 @@ class DataFile:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept."""
     if chosen := os.environ.get("PINVGCN_CACHE"):
         return Path(chosen)
     caches = os.environ.get("XDG_CACHE_HOME")

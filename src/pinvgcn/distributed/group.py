@@ -100,8 +100,6 @@ ALONE = Group()
 
 
 class Processes(Group):
-    """Several processes."""
-
     def __init__(self, process_group: dist.ProcessGroup) -> None:
         self._group = process_group
         self.rank, self.size = process_group.rank(), process_group.size()
@@ -135,7 +133,6 @@ class Processes(Group):
         return result.item() if given.ndim == 0 and not isinstance(array, np.ndarray) else result
 
     def _all_reduce(self, tensor: Tensor, operation: Any = dist.ReduceOp.SUM) -> None:
-        """In place."""
         self.sent += tensor.numel() * tensor.element_size()
         there = tensor.to(self._device)
         with _peers(self):

@@ -135,7 +135,6 @@ class Eigenmap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a file that ``save`` wrote."""
         description, arrays = load_tensors(path, "eigenmap")
         if description.get("map") != cls.__name__:
             raise ModelFileError(

@@ -28,8 +28,6 @@ ALL = (OURS, *RIVALS, *OF_TABLES)
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """What was asked for."""
-
     data: str
     labels: str | None = None
     target: str | None = None
@@ -70,12 +68,10 @@ def parse_methods(text: str | None) -> tuple[str, ...]:
 
 
 def parse_list(text: str | None) -> tuple[str, ...]:
-    """What stands between commas."""
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
 def method_of(name: str) -> Method:
-    """A method by its name."""
     return PinvMethod() if name == OURS else BASELINES[name]
 
 
@@ -123,7 +119,6 @@ def count(request: CompareRequest, task: Task) -> int:
 
 
 def plan_of(request: CompareRequest, task: Task, folder: Path) -> dict[str, Any]:
-    """What ``run`` would do."""
     assert task.per_class is not None
     methods = methods_for(request, task)
     longest = request.budget * len(methods)
@@ -138,7 +133,6 @@ def plan_of(request: CompareRequest, task: Task, folder: Path) -> dict[str, Any]
 
 
 def run(request: CompareRequest, task: Task, *, progress: Sink = lambda line: None) -> ComparedMethods:
-    """Let every method answer."""
     start = time.perf_counter()
     methods = methods_for(request, task)
     comparison = compare_isolated(
@@ -164,7 +158,6 @@ class ComparedMethods:
 
 
 def results(compared: ComparedMethods) -> dict[str, Any]:
-    """Every number, as plain data."""
     return {
         "format": 1,
         "command": compared.command,
@@ -207,7 +200,6 @@ def write_comparison(compared: ComparedMethods, folder: Path) -> dict[str, Any]:
 
 
 def comparison_page(compared: ComparedMethods) -> str:
-    """The whole page."""
     comparison = compared.comparison
     alternative = "Accuracy, macro F1, time and memory of each method."
     drawn = {"chart": inline_svg(chart(comparison), "chart", alternative), "confusion": ""}

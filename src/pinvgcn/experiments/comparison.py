@@ -46,7 +46,6 @@ class RunScore(ConfusionMetrics):
 
     @property
     def total_seconds(self) -> float:
-        """All stages together."""
         return float(sum(self.seconds.values()))
 
 
@@ -68,7 +67,6 @@ class Summary:
 
     @property
     def total_seconds(self) -> float:
-        """All stages together."""
         return float(sum(self.seconds.values()))
 
 
@@ -104,7 +102,6 @@ class Comparison:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seed of each split."""
         return tuple(dict.fromkeys(score.seed for score in self.scores))
 
     def summaries(self) -> list[Summary]:
@@ -156,7 +153,6 @@ class Comparison:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
         return {
             "task": self.task.name,
             "rows": self.task.rows,

@@ -87,17 +87,14 @@ class Task:
 
     @property
     def rows(self) -> int:
-        """How many rows or points there are."""
         return len(self.y)
 
     @property
     def noun(self) -> str:
-        """What its rows are called."""
         return NOUNS[self.kind]
 
     @property
     def class_sizes(self) -> np.ndarray:
-        """How many rows each class is known to have."""
         return np.bincount(self.y[self.y != UNLABELLED], minlength=len(self.class_names))
 
     @property
@@ -107,7 +104,6 @@ class Task:
 
     @property
     def given(self) -> int:
-        """How many labels the methods see."""
         if self.per_class is not None:
             return self.per_class * len(self.class_names)
         assert self.split is not None
@@ -115,7 +111,6 @@ class Task:
 
     @property
     def amount(self) -> str:
-        """How many labels the methods see, in words."""
         if self.per_class is not None:
             return f"{self.per_class} labels per class" if self.per_class else "no label"
         return f"{self.given} labels of the standard split"
@@ -205,7 +200,6 @@ class Ready:
     edges: Any = None  # (n, n), along which labels travel
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """The method's reply."""
         return self.reply(self.task, labels, seed)
 
 
@@ -247,7 +241,6 @@ def load_task(
 
 
 def named_task(name: str, *, per_class: int | None = None, unlabelled: tuple[str, ...] = ()) -> Task:
-    """The task of a named data set."""
     if name not in DATASETS:
         if Path(name).exists():
             raise ParameterError(

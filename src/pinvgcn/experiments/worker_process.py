@@ -96,7 +96,6 @@ def serve(messages: Callable[[Any], Iterator[Message]], connection: Connection) 
 
 
 def failure(error: Exception) -> Message:
-    """The message of an error."""
     if isinstance(error, MemoryError):
         return "failed", {"reason": "out of memory", "message": one_line(error) or "MemoryError"}
     if isinstance(error, MissingDependencyError):
@@ -122,7 +121,6 @@ def noted() -> Iterator[list[str]]:
 
 
 def one_line(message: object) -> str:
-    """Without line breaks."""
     return " ".join(str(message).split())
 
 
@@ -158,7 +156,6 @@ class Peak:
         self._before = highest()
 
     def bytes(self) -> int | None:
-        """So far."""
         now = highest()
         return None if now is None or self._before is None else now - self._before
 

@@ -32,7 +32,6 @@ class Graph(ABC):
 
     @property
     def n_total(self) -> int:
-        """The nodes of all ranks."""
         return self.n_nodes
 
     @property

@@ -254,7 +254,6 @@ def choose(problem: KernelProblem) -> tuple[str, str]:
 
 
 def _too_small(sigma: float, ranks: int) -> ParameterError:
-    """Neither series is short enough."""
     return ParameterError(
         f"sigma must be larger for points that {ranks} processes share out: a series for all pairs would be "
         f"too long. Got {sigma:g} instead; use a larger sigma, remove outliers, or use one process."

@@ -146,7 +146,6 @@ def _of_values(values: np.ndarray) -> np.ndarray:
 
 
 def _equal(A: Any, one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether these rows are those."""
     if not sp.issparse(A):
         return np.array_equal(A[one], A[other])
     some, same = A[one], A[other]

@@ -82,7 +82,6 @@ class GaussianGraph(Graph):
 
     @property
     def n_total(self) -> int:
-        """The points of all ranks."""
         return self._total
 
     def __repr__(self) -> str:

@@ -170,7 +170,6 @@ class TableEncoder:
         return numbers
 
     def _as_in_training(self, table: Any, *, least: int = 1) -> pd.DataFrame:
-        """A table with the columns that were learned."""
         frame, named = as_frame(table, least=least)
         learned = self._fitted()
         if not named and frame.shape[1] == len(learned):
@@ -289,7 +288,6 @@ def warn_of_unseen(unseen: dict[str, int], more: str = "", *, stacklevel: int) -
 
 
 def _check_same_columns(frame: pd.DataFrame, group: Group) -> None:
-    """Each rank has rows of one table."""
     names = group.values([str(name) for name in frame.columns])
     for rank, other in enumerate(names):
         if other != names[0]:

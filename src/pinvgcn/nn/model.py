@@ -71,7 +71,6 @@ class PinvGCN(nn.Module):
         return self._basis
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """New weights in every layer."""
         for conv in self.layers:
             conv.reset_parameters(generator)
 

@@ -238,13 +238,11 @@ class Best:
         self._weights: dict[str, Tensor] | None = None
 
     def see(self, epoch: int, loss: float) -> None:
-        """Keep the present weights if this loss is the lowest."""
         if loss < self._loss:
             self._loss, self._epoch = loss, epoch
             self._weights = {name: value.clone() for name, value in self._network.state_dict().items()}
 
     def is_long_ago(self, epoch: int) -> bool:
-        """Whether patience is at an end."""
         return self._patience is not None and epoch - self._epoch >= self._patience
 
     def __str__(self) -> str:
@@ -253,7 +251,6 @@ class Best:
         return f"the model is that of epoch {self._epoch + 1}, the best at the held-out labels"
 
     def restore(self) -> None:
-        """Give the network its best weights back."""
         if self._weights is not None:
             self._network.load_state_dict(self._weights)
 

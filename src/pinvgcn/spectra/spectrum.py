@@ -85,7 +85,6 @@ class Spectrum:
             object.__setattr__(self, "smallest", smallest)
 
     def _extremes(self, rows: slice) -> tuple[float, float]:
-        """``largest`` and ``smallest`` of some rows."""
         null, vectors = self.null_vectors[rows], self.vectors[rows]
         return float(np.abs(vectors).max(initial=0)), float(np.linalg.norm(null, axis=1).min())
 

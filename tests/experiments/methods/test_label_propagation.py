@@ -70,10 +70,6 @@ def test_classes_by_the_dense_formula(factorised: bool) -> None:
     u -= d @ u / d.sum()
     solver = Solver(A, factorised=factorised)
     np.testing.assert_array_equal(poisson_learning(solver, labels, 3), u.argmax(axis=1))
-    priors = np.array([0.1, 0.2, 0.7])
-    weighted = (u * priors / np.array([0.5, 0.25, 0.25])).argmax(axis=1)
-    np.testing.assert_array_equal(poisson_learning(solver, labels, 3, priors=priors), weighted)
-    assert (weighted != u.argmax(axis=1)).any()
 
 
 @pytest.mark.parametrize("factorised", [True, False])

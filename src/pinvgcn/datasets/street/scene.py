@@ -77,7 +77,6 @@ def park(site: Site, side: int, start: float, end: float) -> list[Shape]:
 
 
 def bush(site: Site, x: float, y: float) -> list[Shape]:
-    """A few low clumps."""
     rng = site.rng
     return [
         Clump(

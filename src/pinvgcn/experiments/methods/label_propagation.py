@@ -36,7 +36,6 @@ class LabelSpreading:
     description: str = "Lets labels seep to the 10 nearest rows, again and again (all pairs would not fit)."
 
     def prepare(self, task: Task) -> PreparedMethod:
-        """Make the graph."""
         inputs = method_inputs(task)
         start = time.perf_counter()
         if inputs.rows is task.X:
@@ -46,7 +45,6 @@ class LabelSpreading:
         seconds = {**inputs.seconds, "graph": time.perf_counter() - start}
 
         def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
-            """The labels that have seeped to each row."""
             start = time.perf_counter()
             model = Spreading(kernel=lambda X, Y: sp.csr_matrix(A), max_iter=SPREADING_ROUNDS)
             model.fit(np.zeros((len(labels), 1)), labels)  # the graph alone counts
@@ -87,7 +85,6 @@ class PoissonLearning:
     description: str = "Treats labels as sources and sinks of a flow between the 10 nearest rows."
 
     def prepare(self, task: Task) -> PreparedMethod:
-        """Make the graph and, for points, factorise its Laplacian."""
         start = time.perf_counter()
         in_space = task.kind == "points"
         if in_space:
@@ -100,7 +97,6 @@ class PoissonLearning:
         seconds = {"graph": made - start, "factors": time.perf_counter() - made}
 
         def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
-            """Solve for u."""
             start = time.perf_counter()
             codes = poisson_learning(solver, labels, len(task.class_names))
             return Answer(codes=codes, seconds={"solve": time.perf_counter() - start})
@@ -123,14 +119,11 @@ def self_tuned(distances: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(D + D.T)
 
 
-def poisson_learning(
-    solver: Solver, labels: np.ndarray, n_classes: int, *, priors: np.ndarray | None = None
-) -> np.ndarray:
+def poisson_learning(solver: Solver, labels: np.ndarray, n_classes: int) -> np.ndarray:
     """The class of each node (n,), from ``labels`` with -1 where none is known.
 
-    ``priors``: the share of each class, where that is known; u_j is then multiplied by prior_j/ȳ_j. Each
-    connected piece of the graph is a problem of its own, with its own ȳ: nothing flows between them. A piece
-    with labels of one class gets that class, one without labels the class with most labels elsewhere.
+    Each connected piece of the graph is a problem of its own, with its own ȳ: nothing flows between them. A
+    piece with labels of one class gets that class, one without labels the class with most labels elsewhere.
     """
     known = labels != UNLABELLED
     Y = np.zeros((len(labels), n_classes))
@@ -141,8 +134,6 @@ def poisson_learning(
     counts = sums.sum(axis=1, keepdims=True)
     mean = np.where(counts > 0, sums / np.maximum(counts, 1), Y[known].mean(axis=0))
     u = solver.solve(np.where(known[:, None], Y - mean[piece], 0))
-    if priors is not None:
-        u = u * np.divide(priors, mean, out=np.zeros_like(mean), where=mean > 0)[piece]
     codes = u.argmax(axis=1)
     alone = np.count_nonzero(sums, axis=1) < 2
     codes[alone[piece]] = mean.argmax(axis=1)[piece][alone[piece]]

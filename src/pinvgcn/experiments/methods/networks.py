@@ -54,7 +54,6 @@ class OneAdam:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Around the training of one run."""
         handle = register_optimizer_step_pre_hook(self._begin)
         try:
             yield

@@ -82,7 +82,6 @@ class PreparedPinv:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known about the spectrum."""
         spectrum = self.rows.prepared.spectrum
         return {
             "solver": str(spectrum.solver),

@@ -54,7 +54,6 @@ class Supervised:
     all_rows: bool = False  # whether it is fitted to the unlabelled rows too
 
     def build(self, task: Task, seed: int) -> Any:
-        """An unfitted classifier."""
         model = self.classifier(task) if callable(self.classifier) else clone(self.classifier)
         draws = "random_state" in model.get_params() and not self.scaled
         return model.set_params(random_state=seed) if draws else model
@@ -81,7 +80,6 @@ class PreparedSupervised:
     seconds: dict[str, float]
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        """Fit, and predict every row."""
         method, averaged = self.method, self.inputs.smoothing is not None
         model = method.build(self.task, seed)
         if averaged and method.averaged is not None:
@@ -184,7 +182,6 @@ class CatBoost:
         encoding = {"encoding": time.perf_counter() - start}
 
         def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
-            """Fit on the labelled rows, predict every row. Nothing is printed or written."""
             known = labels != UNLABELLED
             start = time.perf_counter()
             model = catboost.CatBoostClassifier(

@@ -41,24 +41,20 @@ class TaskSpec:
 
     @property
     def key(self) -> str:
-        """Its name in files of results."""
         form = "" if self.regularization is None else f" hypergraph R={self.regularization:g}"
         return f"{self.data}{form}, {self.labels}"
 
     @property
     def labels(self) -> str:
-        """Which labels are seen."""
         return "standard split" if self.per_class is None else f"{self.per_class} per class"
 
     @property
     def title(self) -> str:
-        """Its name in tables."""
         form = "" if self.regularization is None else f", R = {self.regularization:g}"
         return TITLES[self.data] + form
 
     @property
     def kind(self) -> Kind:
-        """What its rows are."""
         return "points" if self.data in CLOUDS else "table" if self.data in TABLES else "network"
 
     def load(self) -> Task:
@@ -140,7 +136,6 @@ class Entry:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What its lines in a file of results are found by."""
         return self.spec.key, self.method.name
 
     @property
@@ -150,7 +145,6 @@ class Entry:
 
     @property
     def training(self) -> Training:
-        """How it is trained."""
         return "published" if "published" in self.method.name.split() else "text"
 
     @property
@@ -205,7 +199,6 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """For progress and messages."""
         return f"{self.spec.title} ({self.spec.labels}), {self.method.title}"
 
 
@@ -224,7 +217,6 @@ def likely(kind: Kind) -> Way:
 
 
 def in_words(way: Way) -> str:
-    """For tables."""
     return f"{way[0]}, {way[1]}"
 
 
@@ -238,7 +230,6 @@ FEW = 5  # eigenpairs, of which only the first is wanted
 
 
 def statistics(task: Task) -> dict[str, Any]:
-    """Plain numbers, for JSON."""
     described: dict[str, Any] = {
         "nodes": task.rows,
         "classes": len(task.class_names),

@@ -43,7 +43,6 @@ class Series:
     counts: bool = True  # False: it only stands beside the paper's
 
     def reported(self, *, rate: bool) -> list[tuple[Entry, Reported]]:
-        """As accuracies."""
         values = self.theirs.items() if self.counts else ()
         return [(self.entries[x], Reported(100 - value if rate else value)) for x, value in values]
 

@@ -157,8 +157,6 @@ LAST_SEED = 2**32 - 1  # that the generators of random numbers take
 
 @dataclass(frozen=True)
 class ReproduceRequest:
-    """What was typed."""
-
     experiment: str = ALL
     runs: int | None = None  # as many as the package's own report is to have
     methods: tuple[str, ...] = ()  # all where none is named
@@ -189,7 +187,6 @@ class ReproduceRequest:
         return range(self.seed_start, self.seed_start + (self.runs or entry.asked))
 
     def entries(self) -> list[Entry]:
-        """The rows and points that are asked for."""
         found = chosen_entries(chosen_experiments(self.experiment), self.methods or None)
         ways = [entry for entry in found if entry.training in self.training]
         return [entry for entry in ways if not entry.either or entry.coordinates in self.coordinates]

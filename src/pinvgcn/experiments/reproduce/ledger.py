@@ -236,7 +236,6 @@ def _check_nobodys(folder: Path) -> None:
 
 
 def has_report(folder: str | Path) -> bool:
-    """Whether there is one to read."""
     return Path(folder, REPORTS[1]).is_file()
 
 

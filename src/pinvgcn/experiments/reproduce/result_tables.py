@@ -28,16 +28,12 @@ class Heading:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
-
     text: str
     kind: ClassVar = "text"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A list."""
-
     lines: Sequence[str]
     kind: ClassVar = "lines"
 
@@ -73,7 +69,6 @@ class Figure:
 
     @property
     def svg(self) -> str:
-        """For a page that needs no other file."""
         return inline_svg(self.drawing, self.name, self.alternative)
 
 
@@ -138,7 +133,6 @@ def brief(results: Results, entry: Entry, theirs: float, digits: int, *, rate: b
 
 
 def noteworthy(difference: Difference | None) -> bool:
-    """Whether it stands out."""
     return difference is not None and difference.noteworthy
 
 

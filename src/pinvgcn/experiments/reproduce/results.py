@@ -38,7 +38,6 @@ class Reported:
 
     @classmethod
     def of(cls, cell: dict[str, Any] | None) -> Reported | None:
-        """From a cell of a table in ``paper.json``."""
         if cell is None:
             return None
         if cell.get("out_of_memory"):
@@ -47,7 +46,6 @@ class Reported:
 
     @property
     def text(self) -> str:
-        """For tables."""
         return self.remark if self.accuracy is None else spread(self.accuracy, self.sd)
 
 
@@ -123,7 +121,6 @@ class RunSummary:
 
     @property
     def text(self) -> str:
-        """For tables."""
         return spread(self.accuracy, self.sd if self.runs > 1 else None)
 
     def against(self, reported: Reported | None) -> Difference | None:
@@ -230,7 +227,6 @@ class Results:
         return {part: [run[part] for run in found] for part in found[0]} if found else {}
 
     def statistics(self, spec: TaskSpec) -> dict[str, Any] | None:
-        """What is known of a data set."""
         lines = self.ledger.of("statistics", spec.key)
         numbers: dict[str, Any] | None = lines[-1]["numbers"] if lines else None
         return numbers

@@ -56,8 +56,6 @@ class Runs:
 
 @dataclass(frozen=True)
 class Describe:
-    """Compute the statistics of a data set."""
-
     spec: TaskSpec
 
 
@@ -240,7 +238,6 @@ class Runner:
             self._do(job, job.entry.title)
 
     def close(self) -> None:
-        """End the process that did the work."""
         if self._worker is not None:
             self._worker.end()
             self._worker = None

@@ -69,7 +69,6 @@ def as_factor(matrix: Any, dtype: torch.dtype = torch.float32) -> Factor:
 
 
 def as_tensor(matrix: Any, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Features, dense or sparse, as a dense tensor."""
     array = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
     return torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
 
