@@ -65,8 +65,13 @@ def hashed(numbers: np.ndarray, *, seed: int = 0) -> np.ndarray:
     """A pseudorandom number below 2⁶⁴ for each whole number from 0 on; always the same one."""
     x = (numbers.astype(np.uint64) + np.uint64(1)) * STEP
     for key in (seed,) if seed == 0 else (seed, 0):
-        x ^= np.uint64(key)
-        for shift, factor in ROUNDS:
-            x ^= x >> np.uint64(shift)
-            x *= factor
+        x = mixed(x ^ np.uint64(key))
+    return x
+
+
+def mixed(x: np.ndarray) -> np.ndarray:
+    """The bijection of SplitMix64, which mixes the bits of each number; ``x`` is overwritten."""
+    for shift, factor in ROUNDS:
+        x ^= x >> np.uint64(shift)
+        x *= factor
     return x

@@ -238,7 +238,9 @@ def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 
         return TaylorKernel(box, sigma, series)
     if best == "fourier":
         return FourierKernel(box, sigma, precision)
-    return CutoffKernel(points, sigma, CUTOFF_PRECISION) if best == "cutoff" else ExactKernel(points, sigma)
+    if best == "cutoff":
+        return CutoffKernel(points, sigma, CUTOFF_PRECISION, box.group)
+    return ExactKernel(points, sigma, box.group)
 
 
 def choose(problem: KernelProblem) -> tuple[str, str]:

@@ -113,7 +113,7 @@ class GaussianGraph(Graph):
     @cached_property
     def _ones(self) -> np.ndarray:
         """Σ_j φ(x_j)"""
-        return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)), self.group)
+        return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)))
 
     def _sums(self) -> tuple[np.ndarray, float]:
         """Σ_j A_ij, and the size at which that cannot be told from 0."""
@@ -238,7 +238,7 @@ class GaussianGraph(Graph):
     ) -> Callable[[int], Spectrum]:
         """rank ↦ spectrum"""
         if solver == "dense":
-            exact = ExactKernel(self.group.rows(self.points), self.sigma)
+            exact = ExactKernel(self.group.rows(self.points), self.sigma, self.group)
             return partial(dense_spectrum, self._operator(exact))
         kernel: Kernel = getattr(problem, f"{solver}_kernel")()
         if solver == "krylov":

@@ -165,76 +165,73 @@ class ColumnCells:
         return np.bincount(codes[codes >= 0], minlength=len(self.values))
 
 
-def learn_rules(
-    columns: Sequence[ColumnCells],
-    *,
-    bins: int,
-    binning: str,
-    min_size: int,
-    start: int,
-    total: int,
-    group: Group,
-) -> list[Rule]:
-    """The rule of each column, from the rows of all ranks; ``start`` and ``total`` are those of the rows.
+@dataclass(frozen=True)
+class RuleLearner:
+    """Finds rules from the rows of all ranks, of which this one has those from ``start`` on, of ``total``.
 
     Of few rows there are fewer bins of equally many: such that each can have ``min_size``.
     """
-    told = group.values([column.told() for column in columns])
-    rules: list[Rule] = []
-    for column, said in zip(columns, zip(*told, strict=True), strict=True):
-        filled = [one for one in said if one["distinct"]]  # a rank without a value has no say
-        types = {name for one in filled for name in one["types"]}
-        if len(types) != 1 or types == {"text"} or any(one["categorical"] for one in filled):
-            rules.append(_values(column, [one["order"] for one in filled], len(types) > 1, group))
-        elif types == {"booleans"}:
-            rules.append(Flag())
-        else:
-            low = min(one["range"][0] for one in filled)
-            high = max(one["range"][1] for one in filled)
-            if binning == "quantile":
-                many = max(one["distinct"] for one in filled) > FEW
-                x, counts = _weighed(column, many, start, total, group)
-                most = max(1, min(bins, int(counts.sum()) // min_size))
-                rules.append(Bins.filled(x, counts, most, low=low, high=high))
+
+    bins: int
+    binning: str
+    min_size: int
+    group: Group
+    start: int
+    total: int
+
+    def __call__(self, columns: Sequence[ColumnCells]) -> list[Rule]:
+        """The rule of each column."""
+        told = self.group.values([column.told() for column in columns])
+        rules: list[Rule] = []
+        for column, said in zip(columns, zip(*told, strict=True), strict=True):
+            filled = [one for one in said if one["distinct"]]  # a rank without a value has no say
+            types = {name for one in filled for name in one["types"]}
+            if len(types) != 1 or types == {"text"} or any(one["categorical"] for one in filled):
+                rules.append(self._values(column, [one["order"] for one in filled], len(types) > 1))
+            elif types == {"booleans"}:
+                rules.append(Flag())
             else:
-                rules.append(Bins.between(low, high, bins))
-    return rules
+                low = min(one["range"][0] for one in filled)
+                high = max(one["range"][1] for one in filled)
+                if self.binning == "quantile":
+                    many = max(one["distinct"] for one in filled) > FEW
+                    x, counts = self._weighed(column, many)
+                    most = max(1, min(self.bins, int(counts.sum()) // self.min_size))
+                    rules.append(Bins.filled(x, counts, most, low=low, high=high))
+                else:
+                    rules.append(Bins.between(low, high, self.bins))
+        return rules
 
+    def _values(self, column: ColumnCells, orders: Sequence[list[Scalar] | None], mixed: bool) -> Values:
+        """Each value that some rank has, once; in the order of the categories if all have the same one."""
+        seen: dict[tuple[str, Any], Scalar] = {}
+        for part in self.group.values(column.values.tolist()):
+            for value in part:
+                # beside other types whole numbers are int however they came, as in one column of objects
+                whole = mixed and isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+                plain = int(value) if whole else value
+                seen.setdefault(key_of(plain), plain)
+        if orders and orders[0] is not None and all(order == orders[0] for order in orders):
+            place = {key_of(value): i for i, value in enumerate(orders[0])}
+            return Values(tuple(sorted(seen.values(), key=lambda value: place[key_of(value)])))
+        return Values(tuple(sorted(seen.values(), key=key_of)))
 
-def _values(column: ColumnCells, orders: Sequence[list[Scalar] | None], mixed: bool, group: Group) -> Values:
-    """Each value that some rank has, once; in the order of the categories if all have one and the same."""
-    seen: dict[tuple[str, Any], Scalar] = {}
-    for part in group.values(column.values.tolist()):
-        for value in part:
-            # beside other types whole numbers are int however they came, as in one column of objects
-            whole = mixed and isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-            plain = int(value) if whole else value
-            seen.setdefault(key_of(plain), plain)
-    if orders and orders[0] is not None and all(order == orders[0] for order in orders):
-        place = {key_of(value): i for i, value in enumerate(orders[0])}
-        return Values(tuple(sorted(seen.values(), key=lambda value: place[key_of(value)])))
-    return Values(tuple(sorted(seen.values(), key=key_of)))
+    def _weighed(self, column: ColumnCells, many: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct numbers and their counts over all ranks: of all rows, or of the pool where the rows are
+        more than that and the numbers more than a few."""
+        if self.total > MOST and not many:
+            x, counts = self._joined(column.values, column.counts())
+            if len(x) <= FEW:
+                return x, counts
+        counts = column.counts(in_subsample(self.start, len(column.codes), self.total, most=MOST))
+        there = counts > 0
+        return self._joined(column.values[there], counts[there])
 
-
-def _weighed(
-    column: ColumnCells, many: bool, start: int, total: int, group: Group
-) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct numbers and their counts over all ranks: of all rows, or of the pool where the rows are more
-    than that and the numbers more than a few."""
-    if total > MOST and not many:
-        x, counts = _joined(column.values, column.counts(), group)
-        if len(x) <= FEW:
-            return x, counts
-    counts = column.counts(in_subsample(start, len(column.codes), total, most=MOST))
-    there = counts > 0
-    return _joined(column.values[there], counts[there], group)
-
-
-def _joined(values: np.ndarray, counts: np.ndarray, group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct numbers of each rank and their counts, as those of all."""
-    x = group.rows(values.astype(np.float64))
-    number = group.rows(counts)
-    if group.alone:
-        return x, number
-    found, place = np.unique(x, return_inverse=True)
-    return found, np.bincount(place, number, minlength=len(found)).astype(np.int64)
+    def _joined(self, values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct numbers of each rank and their counts, as those of all."""
+        x = self.group.rows(values.astype(np.float64))
+        number = self.group.rows(counts)
+        if self.group.alone:
+            return x, number
+        found, place = np.unique(x, return_inverse=True)
+        return found, np.bincount(place, number, minlength=len(found)).astype(np.int64)

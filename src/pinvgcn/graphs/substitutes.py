@@ -16,13 +16,13 @@ from scipy.spatial import cKDTree
 from pinvgcn.checks import as_points, check_count, check_positive, check_rows
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.datasets.splits import as_generator
+from pinvgcn.distributed.rows import STEP, mixed
 from pinvgcn.errors import GraphError
 from pinvgcn.graphs.hypergraph import Hypergraph
 
 ENTRIES = 2**24  # of a block of counts: 64 MB
 DISTANCES = 2**22  # of a block
 ROUNDING = 1e-5  # distances in single precision that differ by less are equal
-ODD = tuple(np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 def nearest_points(points: Any, k: int) -> sp.csr_array:
@@ -115,7 +115,7 @@ def _spread(start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _names(graph: Hypergraph) -> np.ndarray:
     """A 64-bit number for each node, from its hyperedges and its place among the nodes equal to it: (n,)."""
     _, kind, counts = graph.distinct
-    edges = _mix(np.arange(graph.n_hyperedges, dtype=np.uint64), ODD[0])
+    edges = _mix(np.arange(graph.n_hyperedges, dtype=np.uint64), STEP)
     content = np.zeros(graph.n_nodes, dtype=np.uint64)
     H = graph.incidence
     np.add.at(content, np.repeat(np.arange(H.shape[0]), np.diff(H.indptr)), edges[H.indices])
@@ -127,13 +127,9 @@ def _names(graph: Hypergraph) -> np.ndarray:
 
 
 def _mix(a: np.ndarray, b: Any) -> np.ndarray:
-    """A hash of the two numbers, in this order (the finaliser of SplitMix64)."""
+    """A hash of the two numbers, in this order."""
     with np.errstate(over="ignore"):
-        x = a * ODD[0] + b
-        for shift, factor in ((30, ODD[1]), (27, ODD[2])):
-            x ^= x >> np.uint64(shift)
-            x *= factor
-        return x ^ (x >> np.uint64(31))
+        return mixed(a * STEP + b)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from pinvgcn.checks import check_choice, check_count
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
-from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, Values, learn_rules
+from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, RuleLearner, Values
 
 BINNINGS = ("width", "quantile")
 
@@ -111,15 +111,7 @@ class TableEncoder:
         start, total = group.offset(len(frame))
         if total == 0:
             raise DataError("The table has 0 sample(s) on all ranks while a minimum of 1 is required.")
-        rules = learn_rules(
-            cells,
-            bins=self.bins,
-            binning=self.binning,
-            min_size=self.min_size,
-            start=start,
-            total=total,
-            group=group,
-        )
+        rules = RuleLearner(self.bins, self.binning, self.min_size, group, start, total)(cells)
         places = [
             self._place(rule, column.codes, column.values) for rule, column in zip(rules, cells, strict=True)
         ]

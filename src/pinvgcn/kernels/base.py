@@ -29,6 +29,7 @@ class Kernel(ABC):
     kind: ClassVar[str]
     sigma: float
     precision: float
+    group: Group = ALONE  # the processes that share the nodes: sums are over those of all
 
     @property
     def value_error(self) -> float:
@@ -41,7 +42,7 @@ class Kernel(ABC):
         """The number of coordinates of a point."""
 
     @abstractmethod
-    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """c = Σ_j φ(x_j) w_j for the columns of ``weights`` (n, q), over the points of all ranks."""
 
     @abstractmethod
@@ -62,9 +63,9 @@ class Kernel(ABC):
         """Which points lie where the map represents the kernel: (m,) of booleans."""
         return np.ones(len(points), dtype=bool)
 
-    def product(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+    def product(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """G w with G_ij = k(x_i, x_j), the diagonal (ones) included: (n, q)."""
-        return self.evaluate(points, self.gather(points, weights, group), weights.shape[1])
+        return self.evaluate(points, self.gather(points, weights), weights.shape[1])
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -79,14 +80,14 @@ class Kernel(ABC):
 class SourceKernel(Kernel):
     """φ(x) has an entry for each node, one of the ``sources``: what is gathered are the weights."""
 
-    sources: np.ndarray  # (n, d)
+    sources: np.ndarray  # (n, d), the nodes of all ranks
 
     @property
     def dimension(self) -> int:
         return int(self.sources.shape[1])
 
-    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
-        weights = group.rows(weights)
+    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        weights = self.group.rows(weights)
         assert len(weights) == len(self.sources), "this kernel gathers over its own sources only"
         return weights
 
@@ -116,6 +117,7 @@ class Box:
     centre: np.ndarray  # c: (d,)
     axes: np.ndarray  # Q: (d, d)
     half: np.ndarray  # h: (d,)
+    group: Group = ALONE  # the processes that share the points
 
     @classmethod
     def around(cls, points: np.ndarray, group: Group = ALONE) -> Box:
@@ -139,7 +141,7 @@ class Box:
         half = (high - low) / 2
         # what is flat has the thickness of its rounding
         half[half <= 1e-13 * (size + unit)] = 0
-        return cls(middle + axes @ ((low + high) / 2), axes, half)
+        return cls(middle + axes @ ((low + high) / 2), axes, half, group)
 
     @property
     def dimension(self) -> int:
@@ -173,6 +175,7 @@ class SeriesKernel(Kernel, ABC):
         self.box = box
         self.sigma = sigma
         self.precision = precision
+        self.group = box.group
 
     @property
     def dimension(self) -> int:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from pinvgcn.compute.parallel import ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, SourceKernel, saved_sources
 
 CHUNK = 16_384  # points whose neighbours are searched at a time
@@ -25,7 +26,8 @@ class CutoffKernel(SourceKernel):
 
     kind = "cutoff"
 
-    def __init__(self, sources: np.ndarray, sigma: float, precision: float) -> None:
+    def __init__(self, sources: np.ndarray, sigma: float, precision: float, group: Group = ALONE) -> None:
+        self.group = group
         self.sources = sources
         self.sigma = sigma
         self.precision = precision

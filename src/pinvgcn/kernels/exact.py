@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from pinvgcn.compute.parallel import for_all, ranges
+from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import Finish, SourceKernel, saved_sources
 
 BLOCK_ENTRIES = 2_000_000  # kernel values held at a time by each core: 16 MB
@@ -22,7 +23,8 @@ class ExactKernel(SourceKernel):
 
     kind = "exact"
 
-    def __init__(self, sources: np.ndarray, sigma: float) -> None:
+    def __init__(self, sources: np.ndarray, sigma: float, group: Group = ALONE) -> None:
+        self.group = group
         self.sources = sources
         self.sigma = sigma
         self.precision = 1e-15

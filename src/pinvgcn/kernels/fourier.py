@@ -11,7 +11,6 @@ import numpy as np
 import scipy.fft
 
 from pinvgcn.compute.parallel import cores, for_all, ranges, share_out
-from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import Box, Finish, SeriesKernel
 
 CHUNK = 131_072  # nodes of one transform
@@ -104,13 +103,13 @@ class FourierKernel(SeriesKernel):
         values: np.ndarray = plan.execute(np.ascontiguousarray(given))
         return values.reshape(len(given), *(shape if kind == 1 else (len(points),)))
 
-    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """b_k Σ_j e^{−2πi k·x_j/P} (w_{j,2q} + i w_{j,2q+1}): (⌈q/2⌉, modes…).
 
         Two real columns travel as one complex one; b is symmetric in k, so that evaluation gives the
         first as real and the second as imaginary part.
         """
-        return group.sum(self._sums(points, weights, self._weights.shape) * self._weights)
+        return self.group.sum(self._sums(points, weights, self._weights.shape) * self._weights)
 
     def without_weights(self, gathered: np.ndarray) -> np.ndarray:
         """Σ_j e^{−2πi k·x_j/P} w_j from what ``gather`` gives."""
@@ -149,14 +148,14 @@ class FourierKernel(SeriesKernel):
             for_all(lambda rows: finish(rows, result[rows]), ranges(len(points), CHUNK // 8))
         return result
 
-    def gram(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> FourierGram:
+    def gram(self, points: np.ndarray, weights: np.ndarray) -> FourierGram:
         """Σ_j w_j φ(x_j) φ(x_j)ᵀ in the real features √b_k (cos + sin)(2π k·x/P), M × M, by its products.
 
         Its entries are √b_k √b_l t_{k−l} with t_m = Σ_j w_j e^{−2πi m·x_j/P}: one type-1 transform of
         doubled size, summed over the points of all ranks.
         """
         symbol = self._sums(points, weights[:, None], tuple(4 * self.largest_modes + 1))[0]
-        return FourierGram(group.sum(symbol), np.sqrt(self._weights), self._matters)
+        return FourierGram(self.group.sum(symbol), np.sqrt(self._weights), self._matters)
 
 
 def _plan(box: Box, sigma: float, precision: float) -> tuple[np.ndarray, np.ndarray]:

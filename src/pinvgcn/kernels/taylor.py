@@ -10,7 +10,6 @@ from scipy.special import gammaln
 
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges, share_out
-from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.kernels.base import ROUNDING, Box, Finish, SeriesKernel
 
 CHUNK_ENTRIES = 1_000_000  # features held at a time by each core: 8 MB
@@ -121,7 +120,7 @@ class TaylorKernel(SeriesKernel):
         rows = self.n_features if columns > 1 else len(self._others) + len(self._counts)
         return ranges(n, max(256, CHUNK_ENTRIES // rows))
 
-    def gather(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+    def gather(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Σ_j φ(x_j) w_j: (M, q). One column needs few features: c_{α'a} = Σ_j F_α'(x_j) w_j L_a(x_j)."""
         single = weights.shape[1] == 1
 
@@ -134,7 +133,7 @@ class TaylorKernel(SeriesKernel):
 
         none = np.zeros(self._used.shape if single else (self.n_features, weights.shape[1]))
         result = sum(share_out(work, self.chunks(len(points), weights.shape[1])), none)
-        return group.sum(result[self._used][:, None] if single else result)
+        return self.group.sum(result[self._used][:, None] if single else result)
 
     def gathered_shape(self, columns: int) -> tuple[int, ...]:
         return self.n_features, columns
@@ -160,7 +159,7 @@ class TaylorKernel(SeriesKernel):
         for_all(work, self.chunks(len(points), 1) if columns == 1 else few)
         return result
 
-    def gram(self, points: np.ndarray, weights: np.ndarray, group: Group = ALONE) -> np.ndarray:
+    def gram(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Σ_j w_j φ(x_j) φ(x_j)ᵀ for weights w ≥ 0, over the points of all ranks: (M, M)."""
         scale = np.sqrt(weights)
 
@@ -171,7 +170,7 @@ class TaylorKernel(SeriesKernel):
         result = np.zeros((self.n_features, self.n_features))
         for part in share_out(work, self.chunks(len(points))):
             result += part
-        return group.sum(result)
+        return self.group.sum(result)
 
     def inside(self, points: np.ndarray) -> np.ndarray:
         # the error is at most √(t(x) · precision), the largest value that of the nearest place in the box

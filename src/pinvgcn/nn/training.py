@@ -139,7 +139,7 @@ def train(
                 optimizer.zero_grad()
                 loss = labels.loss(visit(epoch)((seed, epoch)))
                 loss.backward()
-                value, stop, lost = _exchanged(network, loss.detach(), interrupted(), failed, group)
+                value, stop, lost = _exchanged(network, problem, loss.detach(), interrupted(), failed)
                 if lost:
                     break
                 if not math.isfinite(value):
@@ -184,11 +184,13 @@ def train(
 
 
 def _exchanged(
-    network: PinvGCN, loss: Tensor, interrupted: bool, failed: BaseException | None, group: Group
+    network: PinvGCN, problem: Problem, loss: Tensor, interrupted: bool, failed: BaseException | None
 ) -> tuple[float, bool, bool]:
     """The loss, summed over ranks in one message with gradients; whether one was interrupted, or failed."""
     told = torch.stack([loss, *loss.new_tensor([interrupted, failed is not None])])
-    group.sum_([weights.grad for weights in network.parameters() if weights.grad is not None] + [told])
+    problem.group.sum_(
+        [weights.grad for weights in network.parameters() if weights.grad is not None] + [told]
+    )
     return float(told[0]), bool(told[1] > 0), bool(told[2] > 0)
 
 

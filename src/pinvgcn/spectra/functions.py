@@ -89,7 +89,7 @@ def pointwise_spectrum(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, 
     bad = ~(change < 0.1)
     shift[bad], gain[bad] = 1.0, 0.0
     columns = np.hstack([np.ones((len(U), 1)), U / np.sqrt(operator.degrees)[:, None]])
-    sums = operator.kernel.gather(operator.points, columns, operator.group)
+    sums = operator.kernel.gather(operator.points, columns)
     extension = _extension(operator, sums, shift=shift, gain=gain)
     E = extension.functions(operator.points)
     T, _ = _orthonormaliser(operator, E)

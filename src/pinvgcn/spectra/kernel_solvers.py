@@ -185,7 +185,7 @@ def dense_spectrum(operator: KernelOperator, rank: int) -> Spectrum:
 def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, np.ndarray, np.ndarray]:
     group, missing = operator.group, operator.missing_loop
     points = group.rows(operator.points)  # few: every rank solves the whole
-    kernel = ExactKernel(points, operator.kernel.sigma)
+    kernel = ExactKernel(points, operator.kernel.sigma, group)
     G = kernel.matrix(points)
     np.fill_diagonal(G, 1 - missing)
     whole = KernelOperator(kernel, points, G.sum(axis=1), missing, value_error=kernel.value_error)
@@ -246,7 +246,7 @@ def taylor_pairs(operator: KernelOperator, rank: int) -> SmoothPairs:
     inverse = 1 / degrees
     ones = operator.ones
     along = ones[:, 0] / np.sqrt(operator.volume)  # (D^(−1/2)Φ)ᵀ u₀
-    gram = kernel.gram(points, inverse, operator.group)
+    gram = kernel.gram(points, inverse)
     trace = operator.group.sum(inverse.sum())
     # k(x, x) = 1: what the traces differ by is the sum of all eigenvalues of the part that was cut off
     cut = min(max(trace - np.trace(gram), 0.0) + 10 * EPS, kernel.precision * trace)
@@ -291,7 +291,7 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     """From the Gram matrix of Fourier features, a convolution, by a Krylov iteration over FFTs."""
     kernel, points, degrees = operator.kernel, operator.points, operator.degrees
     assert isinstance(kernel, FourierKernel)
-    gram = kernel.gram(points, 1 / degrees, operator.group)
+    gram = kernel.gram(points, 1 / degrees)
     ones = operator.ones
     # gathered sums carry b where features have √b; ``coordinates`` multiplies by another √b
     along = gram.coordinates(kernel.without_weights(ones))[0].real / np.sqrt(operator.volume)

@@ -47,7 +47,7 @@ class KernelOperator:
 
     def by(self, kernel: Kernel) -> KernelOperator:
         """The same graph by another kernel, degrees included."""
-        ones = kernel.gather(self.points, np.ones((len(self.points), 1)), self.group)
+        ones = kernel.gather(self.points, np.ones((len(self.points), 1)))
         degrees = kernel.evaluate(self.points, ones, 1)[:, 0] - self.missing_loop
         error = kernel.value_error
         return KernelOperator(kernel, self.points, degrees, self.missing_loop, ones, error, self.group)
@@ -82,7 +82,7 @@ class KernelOperator:
         """Σ_j φ(x_j), of which degrees are made."""
         if self.gathered is not None:
             return self.gathered
-        return self.kernel.gather(self.points, np.ones((len(self.points), 1)), self.group)
+        return self.kernel.gather(self.points, np.ones((len(self.points), 1)))
 
     @cached_property
     def noise(self) -> float:
@@ -98,7 +98,7 @@ class KernelOperator:
     def smooth(self, X: np.ndarray) -> np.ndarray:
         """Ĝ X: (n, q)."""
         scale = 1 / np.sqrt(self.degrees)[:, None]
-        result = self.kernel.product(self.points, scale * X, self.group)
+        result = self.kernel.product(self.points, scale * X)
         result *= scale
         return result
 
