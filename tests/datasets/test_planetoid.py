@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from pinvgcn.datasets import load_dataset, planetoid, planetoid_split
+from pinvgcn.datasets import dataset_info, load_dataset, planetoid, planetoid_split
 from pinvgcn.errors import DatasetError
 
 STATISTICS = {  # nodes, features, edges, components, classes
@@ -121,7 +121,7 @@ def test_a_damaged_pickle_is_refused(content):
 def test_a_tampered_file_is_refused_before_it_is_unpickled(bare, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("PINVGCN_DATA", str(tmp_path))
     (tmp_path / "planetoid").mkdir()
-    for file in planetoid.CORA.files:
+    for file in dataset_info("cora").files:
         (tmp_path / file.path).write_bytes(pickle.dumps(Harmful(str(tmp_path / "harm"))))
     with pytest.raises(DatasetError, match=r"ind\.cora\.allx is not the file"):
         load_dataset("cora")

@@ -11,7 +11,7 @@ other hyperedges than the paper's 104 and 125.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -108,7 +108,7 @@ def binned(values: np.ndarray) -> pd.Categorical[str]:
     return pd.Categorical.from_codes(codes, categories=pd.Index(names), ordered=True)
 
 
-LOADERS = {
+LOADERS: dict[DatasetInfo, Callable[[], Dataset]] = {
     MUSHROOM: _mushroom,
     **{
         info: partial(_covertype, info, cover_types)

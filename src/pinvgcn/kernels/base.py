@@ -165,7 +165,7 @@ class Box:
         shapes = Shapes()
         for name, letters in (("half", "d"), ("centre", "d"), ("axes", "d d")):
             shapes(f"kernel_{name}", arrays[name], letters)
-        return cls(**arrays)
+        return cls(arrays["centre"], arrays["axes"], arrays["half"])
 
 
 class SeriesKernel(Kernel, ABC):

@@ -158,11 +158,9 @@ class KernelExtension:
     def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelExtension:
         prefix = "kernel_"
         mine = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        return cls(
-            KERNELS[numbers["kernel"]].from_state(numbers["kernel_numbers"], mine),
-            **{name: numbers[name] for name in NUMBERS},
-            **{name: arrays[name] for name in ARRAYS},
-        )
+        kernel = KERNELS[numbers["kernel"]].from_state(numbers["kernel_numbers"], mine)
+        saved: dict[str, Any] = {name: numbers[name] for name in NUMBERS}
+        return cls(kernel, **saved | {name: arrays[name] for name in ARRAYS})
 
 
 @dataclass(frozen=True)

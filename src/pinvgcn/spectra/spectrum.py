@@ -210,14 +210,10 @@ class Spectrum:
             mine = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
             extension = EXTENSIONS[saved["kind"]].from_state(saved, mine)
             extension.check(shapes)
-        return cls(
-            **{name: arrays[name] for name in ARRAYS},
-            **{name: math.inf if description[name] is None else description[name] for name in NUMBERS},
-            solver=description["solver"],
-            reason=description["reason"],
-            extension=extension,
-            count=count,
-        )
+        numbers = {name: math.inf if description[name] is None else description[name] for name in NUMBERS}
+        kept: dict[str, Any] = numbers | {name: arrays[name] for name in ARRAYS}
+        solver, reason = description["solver"], description["reason"]
+        return cls(**kept, solver=solver, reason=reason, extension=extension, count=count)
 
     def save(self, path: str | Path) -> None:
         """Write a safetensors file (docs/file_format.md)."""

@@ -41,20 +41,21 @@ class Series:
     theirs: Mapping[float, float]  # in percent, by x
     entries: Mapping[float, Entry]
     counts: bool = True  # False: it only stands beside the paper's
+    rate: bool = True  # of misclassification; False: an accuracy
 
-    def reported(self, *, rate: bool) -> list[tuple[Entry, Reported]]:
+    def reported(self) -> list[tuple[Entry, Reported]]:
         values = self.theirs.items() if self.counts else ()
-        return [(self.entries[x], Reported(100 - value if rate else value)) for x, value in values]
+        return [(self.entries[x], Reported(100 - value if self.rate else value)) for x, value in values]
 
     def points(self, results: Results) -> dict[float, RunSummary]:
         """Of ours, where there are runs."""
         found = ((x, results.summary(entry)) for x, entry in self.entries.items())
         return {x: summary for x, summary in found if summary is not None}
 
-    def curves(self, results: Results, *, rate: bool) -> list[Curve]:
+    def curves(self, results: Results) -> list[Curve]:
         """The paper's, and ours with its standard errors."""
         ours = self.points(results)
-        points = [(x, 100 - one.accuracy if rate else one.accuracy) for x, one in ours.items()]
+        points = [(x, 100 - one.accuracy if self.rate else one.accuracy) for x, one in ours.items()]
         theirs = [Curve(self.look, list(self.theirs.items()))] if self.counts else []
         return [*theirs, Curve(self.look, points, [one.standard_error for one in ours.values()])]
 
@@ -62,22 +63,30 @@ class Series:
 Panels = Mapping[str, Sequence[Series]]  # by data set
 
 
-def _numbers(results: Results, panels: Panels, head: Sequence[str], digits: int, *, rate: bool) -> Table:
+def _numbers(results: Results, panels: Panels, head: Sequence[str], digits: int) -> Table:
     """A row for each curve, a column for each point."""
     rows = [
         [
             Cell(f"{TITLES[data]}: {one.look.title}"),
-            *(brief(results, one.entries[x], value, digits, rate=rate) for x, value in one.theirs.items()),
+            *(
+                brief(results, one.entries[x], value, digits, rate=one.rate)
+                for x, value in one.theirs.items()
+            ),
         ]
         for data, series in panels.items()
         for one in series
     ]
-    what = "Misclassification rate" if rate else "Accuracy"
-    caption = (
-        f"{what} in percent: ours above; below the paper's and, in brackets, ours minus the paper's in "
-        f"standard errors (our standard deviation for both sides) and the number of our runs. {BOLD}"
+    rate = all(one.rate for series in panels.values() for one in series)
+    return Table(["Data set and method", *head], rows, _explained(rate))
+
+
+def _explained(rate: bool) -> str:
+    """The caption of a figure's numbers."""
+    return (
+        f"{'Misclassification rate' if rate else 'Accuracy'} in percent: ours above; below the paper's and, "
+        "in brackets, ours minus the paper's in standard errors (our standard deviation for both sides) and "
+        f"the number of our runs. {BOLD}"
     )
-    return Table(["Data set and method", *head], rows, caption)
 
 
 def _entries(panels: Iterable[Series]) -> list[Entry]:
@@ -112,7 +121,7 @@ def split_size() -> dict[str, list[Series]]:
 def _split_size_blocks(results: Results) -> list[Block]:
     scale = Scale("Training samples per class", "Misclassification rate (%)", log_y=True, x_ticks=SIZES)
     panels = [
-        Panel(TITLES[data], scale, [curve for one in series for curve in one.curves(results, rate=True)])
+        Panel(TITLES[data], scale, [curve for one in series for curve in one.curves(results)])
         for data, series in split_size().items()
     ]
     caption = (
@@ -125,7 +134,7 @@ def _split_size_blocks(results: Results) -> list[Block]:
     head = [f"{size} labels" for size in SIZES]
     return [
         Figure("split-size", draw(panels), caption + without_place(panels), alternative),
-        _numbers(results, split_size(), head, 2, rate=True),
+        _numbers(results, split_size(), head, 2),
     ]
 
 
@@ -150,7 +159,12 @@ def regularization() -> dict[str, list[Series]]:
     curves = paper()["figure_categorical_regularization"]
     return {
         data: [
-            Series(look, dict(curves[data][f"rank{rank}"]), {R: regularized(data, R, rank) for R in FACTORS})
+            Series(
+                look,
+                dict(curves[data][f"rank{rank}"]),
+                {R: regularized(data, R, rank) for R in FACTORS},
+                rate=False,
+            )
             for rank, look in FACTOR_LOOKS.items()
         ]
         for data in NETWORKS
@@ -165,7 +179,7 @@ def _regularization_blocks(results: Results) -> list[Block]:
             "Regularization factor R", "Accuracy (%)", log_x=True, x_ticks=(0.01, 0.1, 1, 10),
             y_range=RANGES[data],
         )  # fmt: skip
-        curves = [curve for one in series for curve in one.curves(results, rate=False)]
+        curves = [curve for one in series for curve in one.curves(results)]
         panels.append(Panel(TITLES[data], scale, curves, [gcn]))
     caption = (
         "Accuracy on the standard split against the regularization factor R. Dotted: GCN, as the paper's "
@@ -177,7 +191,7 @@ def _regularization_blocks(results: Results) -> list[Block]:
     head = [f"R = {R:g}" for R in FACTORS]
     return [
         Figure("regularization", draw(panels), caption, alternative),
-        _numbers(results, regularization(), head, 1, rate=False),
+        _numbers(results, regularization(), head, 1),
     ]
 
 
@@ -257,7 +271,7 @@ def rank_errors(results: Results, shown: Ranks) -> Panel:
     """Crosses mark fewer eigenvectors than the rank."""
     curves = []
     for series in shown.values():
-        *theirs, ours = series.curves(results, rate=True)
+        *theirs, ours = series.curves(results)
         curves += [*theirs, Curve(ours.look, ours.points, ours.errors, _short(results, series, ours))]
     scale = Scale("Rank r", "Misclassification rate (%)", log_y=True, x_ticks=_ticks(shown))
     return Panel("Error", scale, curves)
@@ -317,12 +331,7 @@ def _rank_numbers(results: Results) -> Table:
         ]
         for rank in sorted({rank for series in ranks().values() for rank in series.entries})
     ]
-    caption = (
-        "Misclassification rate in percent: ours above; below the paper's and, in brackets, ours minus the "
-        "paper's in standard errors (our standard deviation for both sides) and the number of our "
-        f"runs. {BOLD}"
-    )
-    return Table(["Rank", *(series.look.title for series in ranks().values())], rows, caption)
+    return Table(["Rank", *(series.look.title for series in ranks().values())], rows, _explained(True))
 
 
 def _rank_entries() -> list[Entry]:
@@ -330,10 +339,8 @@ def _rank_entries() -> list[Entry]:
     return _entries(series for _, series in sorted(ranks().items(), key=lambda item: item[0][0] in CLOUDS))
 
 
-def _every(panels: Callable[[], Panels], *, rate: bool) -> Callable[[Results], list[tuple[Entry, Reported]]]:
-    return lambda results: [
-        pair for series in panels().values() for one in series for pair in one.reported(rate=rate)
-    ]
+def _every(panels: Callable[[], Panels]) -> Callable[[Results], list[tuple[Entry, Reported]]]:
+    return lambda results: [pair for series in panels().values() for one in series for pair in one.reported()]
 
 
 SPLIT_SIZE = Experiment(
@@ -341,7 +348,7 @@ SPLIT_SIZE = Experiment(
     "Split size",
     _split_size_entries,
     _split_size_blocks,
-    reported=_every(split_size, rate=True),
+    reported=_every(split_size),
 )
 REGULARIZATION = Experiment(
     "regularization",
@@ -349,6 +356,6 @@ REGULARIZATION = Experiment(
     # network by network, both ranks of a factor together: they share the hypergraph
     lambda: [regularized(data, R, rank) for data in NETWORKS for R in FACTORS for rank in FACTOR_LOOKS],
     _regularization_blocks,
-    reported=_every(regularization, rate=False),
+    reported=_every(regularization),
 )
 RANK = Experiment("rank", "Rank dependency", _rank_entries, _rank_blocks, reported=_rank_reported)
