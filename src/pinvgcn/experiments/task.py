@@ -198,6 +198,7 @@ class Ready:
     reply: Callable[[Task, np.ndarray, int], Answer]
     seconds: dict[str, float] = field(default_factory=dict)
     edges: Any = None  # (n, n), along which labels travel
+    one_adam: Any = None  # for all runs: each begins where the one before it ended
 
     def answer(self, labels: np.ndarray, seed: int) -> Answer:
         return self.reply(self.task, labels, seed)

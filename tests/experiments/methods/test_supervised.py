@@ -155,7 +155,7 @@ def test_catboost_takes_a_table_as_it_is(
     assert answers[0].model.get_param("random_seed") == 5
     kinds = [frame.columns.get_loc(name) for name in ("kind", "flag")]
     assert answers[0].model.get_cat_feature_indices() == [
-        list(prepared.rows.columns).index(frame.columns[k]) for k in kinds
+        list(BASELINES["catboost"].encode(frame).columns).index(frame.columns[k]) for k in kinds
     ]
     np.testing.assert_array_equal(answers[0].codes, answers[1].codes)
     assert capfd.readouterr() == ("", "")

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
-from pinvgcn.experiments.task import Answer, PreparedMethod, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 from pinvgcn.graphs import Mediators
 from pinvgcn.nn.baselines import networks
 from pinvgcn.nn.baselines.training import (
@@ -103,7 +104,7 @@ class Trained:
         inputs = self._inputs(task)
         seconds = {"graph": time.perf_counter() - start + task.shared.wall}
         one_adam = OneAdam() if self.training == "published" else None
-        return PreparedNetwork(self, inputs, len(task.class_names), seconds, one_adam)
+        return Ready(task, partial(self._answer, inputs, one_adam), seconds, one_adam=one_adam)
 
     def _inputs(self, task: Task) -> InputsOfSeed:
         """Graph and features; mediators are drawn with a run's seed."""
@@ -119,27 +120,19 @@ class Trained:
             inputs = GraphInputs(S, X - X.mean(axis=0) if self.coordinates == "centred" else X)
         return lambda seed: inputs
 
-
-@dataclass(frozen=True)
-class PreparedNetwork:
-    """Any number of trainings on one graph."""
-
-    method: Trained
-    inputs: InputsOfSeed
-    n_classes: int
-    seconds: dict[str, float]
-    one_adam: OneAdam | None = None  # for all runs
-
-    def answer(self, labels: np.ndarray, seed: int) -> Answer:
+    def _answer(
+        self, inputs_of: InputsOfSeed, one_adam: OneAdam | None, task: Task, labels: np.ndarray, seed: int
+    ) -> Answer:
         """Train a network; its largest score at each node."""
         start = time.perf_counter()
-        inputs = self.inputs(seed)
-        network = self.method.network
-        settings: dict[str, Any] = {"epochs": self.method.epochs}
-        if self.method.training == "published":
+        inputs = inputs_of(seed)
+        settings: dict[str, Any] = {"epochs": self.epochs}
+        if self.training == "published":
             settings["learning_rate"] = LEARNING_RATE
-        with nullcontext() if self.one_adam is None else self.one_adam():
-            model, _ = train_baseline(network, inputs, labels, self.n_classes, seed=seed, **settings)
+        with nullcontext() if one_adam is None else one_adam():
+            model, _ = train_baseline(
+                self.network, inputs, labels, len(task.class_names), seed=seed, **settings
+            )
         trained = time.perf_counter()
         codes = classify(model, inputs)
         seconds = {"training": trained - start, "predict": time.perf_counter() - trained}

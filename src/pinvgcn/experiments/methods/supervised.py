@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,42 +59,37 @@ class Supervised:
         draws = "random_state" in model.get_params() and not self.scaled
         return model.set_params(random_state=seed) if draws else model
 
+    def encode(self, frame: pd.DataFrame) -> Any:
+        """The rows of a table (n, f) as the classifier takes them."""
+        return encoded(frame, dense=self.dense)
+
     def prepare(self, task: Task) -> PreparedMethod:
         """Look at the rows, and encode those of a table."""
         inputs = method_inputs(task)
-        if task.kind != "table":
-            rows = inputs.values if self.trees else inputs.rows
-            return PreparedSupervised(self, task, inputs, rows, inputs.seconds)
-        start = time.perf_counter()
-        rows = encoded(task.X, dense=self.dense)
-        return PreparedSupervised(self, task, inputs, rows, {"encoding": time.perf_counter() - start})
+        if task.kind == "table":
+            start = time.perf_counter()
+            rows = self.encode(task.X)
+            seconds = {"encoding": time.perf_counter() - start}
+        else:
+            rows, seconds = inputs.values if self.trees else inputs.rows, inputs.seconds
+        return Ready(task, partial(self._answer, inputs, rows), seconds)
 
-
-@dataclass(frozen=True)
-class PreparedSupervised:
-    """Any number of labels on the same rows."""
-
-    method: Supervised
-    task: Task
-    inputs: MethodInputs
-    rows: Any  # (n, f) numbers, possibly sparse
-    seconds: dict[str, float]
-
-    def answer(self, labels: np.ndarray, seed: int) -> Answer:
-        method, averaged = self.method, self.inputs.smoothing is not None
-        model = method.build(self.task, seed)
-        if averaged and method.averaged is not None:
-            model = method.averaged(self.task, model)
-        if method.scaled and self.task.kind == "points" and not self.inputs.comparable:
+    def _answer(self, inputs: MethodInputs, rows: Any, task: Task, labels: np.ndarray, seed: int) -> Answer:
+        """Fit, and predict every row."""
+        averaged = inputs.smoothing is not None
+        model = self.build(task, seed)
+        if averaged and self.averaged is not None:
+            model = self.averaged(task, model)
+        if self.scaled and task.kind == "points" and not inputs.comparable:
             model = make_pipeline(StandardScaler(), model)
-        seen = np.ones(len(labels), dtype=bool) if method.all_rows else labels != UNLABELLED
+        seen = np.ones(len(labels), dtype=bool) if self.all_rows else labels != UNLABELLED
         start = time.perf_counter()
-        model.fit(self.rows[seen], labels[seen])
+        model.fit(rows[seen], labels[seen])
         fitted = time.perf_counter()
         if averaged:
-            codes = self.inputs.most_probable(class_probabilities(model, self.rows), model.classes_)
+            codes = inputs.most_probable(class_probabilities(model, rows), model.classes_)
         else:
-            codes = np.asarray(model.predict(self.rows))
+            codes = np.asarray(model.predict(rows)).ravel().astype(np.int64)
         seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
         return Answer(codes=codes, seconds=seconds, model=model)
 
@@ -156,45 +152,42 @@ SELF_TRAINING = Supervised(  # answers of probability 0.75 or more become labels
 
 
 @dataclass(frozen=True)
-class CatBoost:
+class CatBoost(Supervised):
     """``CatBoostClassifier`` with its defaults, on the labelled rows of a table, whose categories it takes
-    as they are."""
+    as they are: as text, beside numbers, missing or not."""
 
     name: str = "catboost"
     title: str = "CatBoost"
     description: str = "Grows decision trees on categories as they are, each of which corrects those before."
+    classifier: Any = None
     libraries: ClassVar[tuple[str, ...]] = ("catboost",)  # not counted as memory of the method
 
     def prepare(self, task: Task) -> PreparedMethod:
-        """Categories as text, numbers as they are, missing or not."""
+        """What cannot be done is refused first."""
         if task.kind != "table":
             raise ParameterError(
                 f"CatBoost is compared on tables. Got {task.title}, made of {task.noun}, instead."
             )
         try:
-            import catboost
+            import catboost  # noqa: F401
         except ImportError:
             raise MissingDependencyError("This method needs CatBoost: pip install catboost") from None
-        start = time.perf_counter()
-        numbers = number_columns(task.X)
-        others = [name for name in task.X if name not in set(numbers)]
-        rows = pd.concat([task.X[numbers].astype(np.float64), as_text(task.X[others])], axis=1)
-        encoding = {"encoding": time.perf_counter() - start}
+        return super().prepare(task)
 
-        def answer(task: Task, labels: np.ndarray, seed: int) -> Answer:
-            known = labels != UNLABELLED
-            start = time.perf_counter()
-            model = catboost.CatBoostClassifier(
-                cat_features=others,
-                random_seed=seed,
-                thread_count=-1,
-                verbose=False,
-                allow_writing_files=False,
-            )
-            model.fit(rows[known], labels[known])
-            fitted = time.perf_counter()
-            codes = np.asarray(model.predict(rows)).ravel().astype(np.int64)
-            seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
-            return Answer(codes=codes, seconds=seconds, model=model)
+    def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
+        numbers = number_columns(frame)
+        others = [name for name in frame if name not in set(numbers)]
+        return pd.concat([frame[numbers].astype(np.float64), as_text(frame[others])], axis=1)
 
-        return Ready(task, answer, encoding)
+    def build(self, task: Task, seed: int) -> Any:
+        """Nothing is printed or written."""
+        from catboost import CatBoostClassifier
+
+        numbers = set(number_columns(task.X))
+        return CatBoostClassifier(
+            cat_features=[name for name in task.X if name not in numbers],
+            random_seed=seed,
+            thread_count=-1,
+            verbose=False,
+            allow_writing_files=False,
+        )
