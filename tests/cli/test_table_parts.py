@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import pinvgcn.fitting.settings
-import pinvgcn.report.held_out_tables
+import pinvgcn.report.held_out
 from pinvgcn.cli import main
 from pinvgcn.jobs import locked
 from pinvgcn.jobs.work_folder import NAME
@@ -26,7 +26,7 @@ PARTS = {"p0.csv": slice(0, 50), "p1.csv": slice(50, 53), "p2.csv": slice(53, N)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setitem(pinvgcn.fitting.settings.EPOCHS, "table", 5)
-    monkeypatch.setattr(pinvgcn.report.held_out_tables, "FOLDS", 2)
+    monkeypatch.setattr(pinvgcn.report.held_out, "TABLE_FOLDS", 2)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts").mkdir()
     TABLE.to_csv("whole.csv", index=False)
@@ -172,8 +172,8 @@ def test_quiet_json_is_json(folder, capsys):
 
 def test_many_labels_are_thinned_out_for_the_estimate(folder, monkeypatch, capsys):
     """One held-out part of some of the labels, the same in parts as in one file; and that is said."""
-    monkeypatch.setattr(pinvgcn.report.held_out_tables, "ALL_FOLDS", 10)
-    monkeypatch.setattr(pinvgcn.report.held_out_tables, "FEW", 2)
+    monkeypatch.setattr(pinvgcn.report.held_out, "ALL_FOLDS", 10)
+    monkeypatch.setattr(pinvgcn.report.held_out, "FEW", 2)
     told = []
     for words in (["whole.csv", "-o", "whole.out.csv"], ["parts", "-o", "out"]):
         assert main(["classify", *words, "--target", "kind", "--json"]) == 0

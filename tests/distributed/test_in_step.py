@@ -14,7 +14,7 @@ from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import GraphError, PinvGCNError
 from pinvgcn.repeated_fits import SharedRows
-from pinvgcn.report import held_out_tables
+from pinvgcn.report import held_out
 
 RNG = np.random.default_rng(3)
 TABLE = pd.DataFrame({f"c{j}": np.array(list("abcd"))[RNG.integers(0, 4, 80)] for j in range(4)})
@@ -81,14 +81,14 @@ def test_a_solver_that_fails_on_the_first_rank(ranks, solver):
 def drawn(process_group, codes, most):
     group = Group.of(process_group)
     start = shares(len(codes), group.size, "uneven")[group.rank]
-    kept, held_out_tables.ALL_FOLDS = held_out_tables.ALL_FOLDS, most
+    kept, held_out.ALL_FOLDS = held_out.ALL_FOLDS, most
     try:
         mine = codes[start]
         target = SimpleNamespace(classes=range(3))
         plan = SimpleNamespace(codes=mine, known=np.full(len(mine), True), target=target, group=group)
-        return held_out_tables.sampled(plan) + (start.start or 0)
+        return held_out.sampled(plan) + (start.start or 0)
     finally:
-        held_out_tables.ALL_FOLDS = kept
+        held_out.ALL_FOLDS = kept
 
 
 def test_the_labels_of_an_estimate_are_those_of_one_process(ranks):

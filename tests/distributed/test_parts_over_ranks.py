@@ -13,10 +13,10 @@ import pytest
 from ranks import SIZES, shares
 
 import pinvgcn.fitting.settings
-import pinvgcn.report.held_out_tables
+import pinvgcn.report.held_out
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
-from pinvgcn.cli.table_predict import predict_tables
+from pinvgcn.cli.predict import predict_tables
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
 from pinvgcn.features import ColumnRecipe
@@ -166,7 +166,7 @@ def predicted(process_group, model, table, out, dry_run):
 def test_prediction_of_fewer_parts_than_ranks(ranks, tmp_path, monkeypatch):
     """One rank has nothing to do, and the first speaks for both; the copy is that of one process."""
     monkeypatch.setitem(pinvgcn.fitting.settings.EPOCHS, "table", 5)
-    monkeypatch.setattr(pinvgcn.report.held_out_tables, "FOLDS", 2)
+    monkeypatch.setattr(pinvgcn.report.held_out, "TABLE_FOLDS", 2)
     table, model = tmp_path / "whole.csv", tmp_path / "model"
     TABLE.to_csv(table, index=False)
     assert main(["classify", str(table), "--target", "kind", "--save-model", str(model), "-q"]) == 0

@@ -17,7 +17,7 @@ SOON = 20.0  # seconds; the machine may be busy
 PROGRAM = f"""
 import sys, time
 import numpy as np
-from pinvgcn.cli.launch import job
+from pinvgcn.cli.failure import job
 
 with job() as group:
     group.wait()

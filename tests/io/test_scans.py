@@ -16,7 +16,7 @@ from scan_files import SCANS, write_scans
 
 from pinvgcn.errors import DataError, ParameterError, ScanFileError
 from pinvgcn.io import ScanChunk, open_scan
-from pinvgcn.io.asprs import class_name
+from pinvgcn.io.las import class_name
 
 COLUMNS = {"classification": np.uint8, "confidence": np.float32}
 
@@ -323,8 +323,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, name, monkeypatch):
     if name == "scan.csv":
         rows = np.random.default_rng(0).normal(size=(50_000, 3))
         path.write_text("x,y,z\n" + "".join(f"{x:.3f},{y:.3f},{z:.3f}\n" for x, y, z in rows.tolist()))
-        monkeypatch.setattr("pinvgcn.io.text_lines.BLOCK", 1 << 16)
-        monkeypatch.setattr("pinvgcn.io.text_file.BLOCK", 1 << 16)
+        monkeypatch.setattr("pinvgcn.io.text.BLOCK", 1 << 16)
         monkeypatch.setattr("pinvgcn.io.text_scan.PIECE", 4000)
     else:
         write_las(path, 6, "1.4", 200_000)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from pinvgcn.errors import ColumnError, ParameterError, PinvGCNError, TableFileError
 from pinvgcn.io import open_table
-from pinvgcn.io.text_lines import MISSING
+from pinvgcn.io.text import MISSING
 
 
 def written(path: Path, text: str, encoding: str = "utf-8") -> Path:

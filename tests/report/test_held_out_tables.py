@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import ALONE
-from pinvgcn.report.held_out_tables import folds_of, simple_methods
+from pinvgcn.report.held_out import folds_of, simple_methods
 
 
 def test_how_many_folds() -> None:

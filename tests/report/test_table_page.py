@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pinvgcn.cli.table_results import print_result
+from pinvgcn.cli.classify import print_result
 from pinvgcn.io import open_table
-from pinvgcn.report.held_out import HeldOut
-from pinvgcn.report.held_out_tables import estimate_notes, held_out_of_table
+from pinvgcn.report.held_out import HeldOut, estimate_notes, held_out_of_table
 from pinvgcn.report.table_page import table_page
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streets import QUICK
 
-from pinvgcn.cli.scan_command import announce
+from pinvgcn.cli.segment import announce
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.report.evaluation import Score
 from pinvgcn.report.held_out import HeldOut

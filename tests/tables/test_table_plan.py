@@ -15,8 +15,7 @@ from pinvgcn.errors import ColumnError, DataError, LabelError
 from pinvgcn.features.table_columns import RARE
 from pinvgcn.io import open_table
 from pinvgcn.tables import plan_table
-from pinvgcn.tables.cost import cost_of
-from pinvgcn.tables.plan import Target
+from pinvgcn.tables.plan import Target, cost_of
 
 
 def test_mushroom_through_a_csv_file(tmp_path: Path) -> None:

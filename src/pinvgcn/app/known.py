@@ -9,7 +9,7 @@ import numpy as np
 
 from pinvgcn.app.labels import Action, Category, free_colour
 from pinvgcn.errors import LabelError
-from pinvgcn.io.asprs import UNCLASSIFIED, class_name
+from pinvgcn.io.las import UNCLASSIFIED, class_name
 
 NO_CLASS = -1
 MOST_CLASSES = 256  # a field with more is a measurement

@@ -11,7 +11,7 @@ import numpy as np
 from pinvgcn.app.labels import Category
 from pinvgcn.errors import LabelError, PinvGCNError
 from pinvgcn.io import ScanSource
-from pinvgcn.io.asprs import class_name
+from pinvgcn.io.las import class_name
 
 OWN = 64  # the first class number that LAS leaves to its users,
 LAST = 31  # and the last that its old point formats have room for

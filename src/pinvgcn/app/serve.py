@@ -21,7 +21,7 @@ from pinvgcn.app.refining import predicted
 from pinvgcn.app.session import REST, Session
 from pinvgcn.app.shown import BUDGET
 from pinvgcn.io import ScanSource, open_scan
-from pinvgcn.io.asprs import class_name
+from pinvgcn.io.las import class_name
 from pinvgcn.wording import counted
 
 ENDING = ".pinvgcn-labels.jsonl"

@@ -121,5 +121,4 @@ for command, examples in (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
     return run(app, sys.argv[1:] if arguments is None else list(arguments))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pinvgcn.cli import options
+from pinvgcn.wording import counted, decimal, verb, words
 
 if TYPE_CHECKING:
     from pinvgcn.io import TableSource
+    from pinvgcn.report.held_out import HeldOut
+    from pinvgcn.tables import Classified, TablePlan
+    from pinvgcn.tables.files import Copies
+
+CLASSES = 20  # rows of the table of classes
+COLUMNS = 5  # rows of the table of what columns are worth
 
 KEPT = "parts that are written stay; the same command goes on with the others"
 EXAMPLES = """
@@ -65,7 +74,7 @@ def classify(
     Columns that cannot help (free text, identifiers) are left out and listed.
     """
     from pinvgcn.cli.console import loading
-    from pinvgcn.cli.launch import job
+    from pinvgcn.cli.failure import job
     from pinvgcn.cli.progress import shown
     from pinvgcn.errors import ParameterError
 
@@ -76,9 +85,8 @@ def classify(
         )
     started = time.perf_counter()
     with loading():
-        from pinvgcn.cli.table_results import print_done, print_plan, print_result
         from pinvgcn.jobs import fingerprint
-        from pinvgcn.report.held_out_tables import held_out_of_table, steps
+        from pinvgcn.report.held_out import held_out_of_table, steps
         from pinvgcn.report.table_page import write_table_report
         from pinvgcn.tables import ClassifyRequest, TableFiles, classify_table, plan_table
         from pinvgcn.tables import save_model as save
@@ -145,9 +153,163 @@ def names_of(given: list[str] | None, source: TableSource) -> list[str] | None:
     """Column names, with commas between them unless a column's own name has one."""
     if given is None:
         return None
-    names = []
-    for text in given:
-        names += (
-            [text] if text in source.columns else [part.strip() for part in text.split(",") if part.strip()]
+    listed = [[text] if text in source.columns else map(str.strip, text.split(",")) for text in given]
+    return [source.column(name) for names in listed for name in names if name]
+
+
+def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
+    from rich.text import Text
+
+    from pinvgcn.cli.console import note, out, say
+    from pinvgcn.cli.console import table as new_table
+    from pinvgcn.report.held_out import folds_of
+    from pinvgcn.tables.plan import cost_of
+
+    cost = cost_of(plan, folds_of(plan.labelled)[1])
+    if as_json:
+        told = {
+            "dry_run": True,
+            **plan.as_dict(),
+            "columns": [{"name": c.name, "kind": c.kind, "becomes": c.becomes} for c in plan.recipe.plans],
+            "estimated_bytes": int(cost.memory),
+            "estimated_seconds": round(cost.seconds, 1),
+            "notes": plan.notes(),
+        }
+        typer.echo(json.dumps(told, indent=1))
+        return
+    if quiet:
+        return
+    source = plan.source
+    kind = source.format.upper() if source.format != "parquet" else "Parquet"
+    say(
+        f"{source.path}: {counted(plan.rows, 'row')} ({kind}), {plan.labelled:,} with a class in "
+        f"{plan.target.name!r}, {plan.rows - plan.labelled:,} to predict"
+    )
+    table = new_table("Columns", "column")
+    table.add_column("kind", overflow="fold")
+    table.add_column("becomes", overflow="fold")
+    table.add_column("missing", justify="right")
+    for column in plan.recipe.plans:
+        style = "dim" if column.kind == "left out" else ""
+        missing = f"{column.missing:,}" if column.missing else ""
+        table.add_row(Text(column.name), column.kind, Text(column.becomes), missing, style=style)
+    out().print(table)
+    counts = zip(plan.target.classes, plan.class_counts, strict=True)
+    say(
+        f"Labelled rows of each class: {', '.join(f'{name} {count:,}' for name, count in counts)}",
+        f"It would take {cost} (a guess: it depends on the machine). Nothing was written.",
+    )
+    note(*plan.notes())
+
+
+def print_result(
+    result: Classified,
+    heldout: HeldOut | None,
+    written: Mapping[str, Path | None],
+    more: Mapping[str, int],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """What was found, and the files that were ``written``, by their names in JSON; ``more`` is for JSON."""
+    from pinvgcn.cli.console import note, say
+    from pinvgcn.report.held_out import estimate_notes
+
+    notes = [*result.notes, *estimate_notes(result, heldout)]
+    files = {name: str(path) for name, path in written.items() if path is not None}
+    if as_json:
+        estimate = None if heldout is None else heldout.as_dict()
+        told = {**result.as_dict(), "held_out": estimate, "notes": notes, **more, **files}
+        typer.echo(json.dumps(told, indent=1, allow_nan=False))
+    elif not quiet:
+        _show_result(result, heldout)
+        _show_importance(result)
+        say(
+            *(f"{'Table' if name == 'output' else name.capitalize()}: {path}" for name, path in files.items())
         )
-    return [source.column(name) for name in names]
+        note(*notes)
+
+
+def print_done(copies: Copies, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
+    from pinvgcn.cli.console import say
+
+    if as_json:
+        typer.echo(json.dumps({**copies.as_dict(), "output": str(folder)}, indent=1))
+    elif not quiet:
+        say(f"All {len(copies.files)} parts are done, in {folder}; --force starts over.")
+
+
+def _show_result(result: Classified, heldout: HeldOut | None) -> None:
+    """What was predicted, and how well labels that were held out were found."""
+    from rich.text import Text
+
+    from pinvgcn.cli.console import out, say
+    from pinvgcn.cli.console import table as new_table
+
+    plan, console = result.plan, out()
+    names, columns = plan.target.classes, plan.recipe.plans
+    say(
+        f"{counted(plan.rows, 'row')}, {plan.labelled:,} with a class in {plan.target.name!r}, "
+        f"{plan.rows - plan.labelled:,} without; {len(plan.recipe.used)} of {len(columns)} columns used"
+    )
+    out_of_use = [c for c in columns if c.kind == "left out" and c.reason != "not chosen"]
+    if out_of_use:
+        say(f"Left out: {', '.join(f'{c.name} ({c.reason})' for c in out_of_use)}")
+    console.print()
+    if heldout is not None:
+        was = verb(heldout.ours.count, "was", "were")
+        title = f"On {counted(heldout.ours.count, 'label')} that {was} held out"
+        table = new_table(title, "method", "accuracy", "95 % interval", "macro F1")
+        for score in heldout.scores:
+            low, high = score.interval
+            table.add_row(
+                score.title,
+                f"{100 * score.accuracy:.1f} %",
+                f"{100 * low:.1f} to {100 * high:.1f} %",
+                f"{score.macro_f1:.3f}",
+                style="bold" if score.accuracy == heldout.best_accuracy else "",
+            )
+        console.print(table)
+    table = new_table("Classes", plan.target.name, "labelled", "predicted", "recall")
+    for place in (-plan.class_counts).argsort(kind="stable")[:CLASSES]:
+        recall = float("nan") if heldout is None else heldout.ours.recall[place]
+        share = "" if recall != recall else f"{100 * recall:.1f} %"
+        table.add_row(Text(names[place]), f"{plan.class_counts[place]:,}", f"{result.new[place]:,}", share)
+    if len(names) > CLASSES:
+        table.caption = f"and {len(names) - CLASSES} more"
+    console.print(table)
+    if result.set_sizes is not None:
+        say(result.set_sizes.line())
+    shares = ", ".join(f"{words(name)} {100 * share:.0f} %" for name, share in result.experts.items())
+    say(f"Weights of the experts: {shares}")
+
+
+def _show_importance(result: Classified) -> None:
+    from rich.text import Text
+
+    from pinvgcn.cli.console import out
+    from pinvgcn.cli.console import table as new_table
+
+    found = result.importance
+    if found is None:
+        return
+    title = f"What columns are worth, on {counted(found.labels, 'label')} held out of a member"
+    table = new_table(title, "column", "log-likelihood lost", "accuracy lost")
+    table.add_column("effect")
+    for column in found.columns[:COLUMNS]:
+        table.add_row(
+            Text(column.column),
+            f"{decimal(column.log_likelihood, 3)} ± {column.error:.3f}",
+            f"{decimal(100 * column.accuracy, 1)} ± {100 * column.accuracy_spread:.1f} %",
+            "clear" if column.clear else "unclear",
+            style="" if column.clear else "dim",
+        )
+    more = len(found.columns) - COLUMNS
+    clear = sum(column.clear for column in found.columns[COLUMNS:])
+    others = f"and {more} more, {clear or 'none'} of them clear. " if more > 0 else ""
+    table.caption = (
+        f"{others}Lost when the cells of a column are permuted among these labels. Unclear: not "
+        "distinguishable from none."
+    )
+    out().print()
+    out().print(table)

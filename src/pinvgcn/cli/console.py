@@ -11,12 +11,10 @@ from rich.table import Table
 
 
 def out() -> Console:
-    """Where results go."""
     return Console(highlight=False)
 
 
 def err() -> Console:
-    """Where everything else goes."""
     return Console(stderr=True, highlight=False)
 
 
@@ -39,9 +37,14 @@ def note(*lines: str) -> None:
         err().print(f"note: {line}", markup=False, soft_wrap=True)
 
 
-def table(title: str | None = None) -> Table:
-    """An empty one, in the looks of all."""
-    return Table(
+def table(title: str | None = None, first: str = "", *numbers: str) -> Table:
+    """One in the looks of all, with a column of words, if it has a name, and columns of numbers."""
+    made = Table(
         title=title, title_justify="left", title_style="bold", caption_justify="left", box=box.SIMPLE_HEAD,
         pad_edge=False,
     )  # fmt: skip
+    if first:
+        made.add_column(first, overflow="fold")
+    for name in numbers:
+        made.add_column(name, justify="right", no_wrap=True)
+    return made

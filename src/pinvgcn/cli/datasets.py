@@ -43,19 +43,15 @@ def datasets() -> None:
 
     console = out()
     roomy = console.width >= ROOMY
-    table = new_table()
-    table.add_column("name", no_wrap=True, style="bold")
-    table.add_column("rows", justify="right", no_wrap=True)
-    table.add_column("classes", justify="right", no_wrap=True)
-    table.add_column("where", overflow="fold")
-    if roomy:
-        table.add_column("what", overflow="fold")
+    table = new_table(None, "name", "rows", "classes")
+    table.columns[0].style = "bold"
+    for name in ("where", "what") if roomy else ("where",):
+        table.add_column(name, overflow="fold")
     for name in dataset_names():
         info = dataset_info(name)
-        rows, classes = SIZES.get(name, ("", ""))
-        size = f"{rows:,}" if isinstance(rows, int) else rows
+        rows, classes = SIZES[name]
         what = [Text(info.description)] if roomy else []
-        table.add_row(name, size, str(classes), Text(_where(info)), *what)
+        table.add_row(name, f"{rows:,}", str(classes), Text(_where(info)), *what)
     console.print(table)
 
 

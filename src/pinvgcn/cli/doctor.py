@@ -64,7 +64,6 @@ def _python() -> str:
 
 
 def _libraries() -> str:
-    """Every dependency that the installed package declares."""
     found, missing = [], []
     for line in requires(NAME) or []:
         if "extra ==" in line:

@@ -50,7 +50,7 @@ def explain(
     is written.
     """
     from pinvgcn.cli.console import loading
-    from pinvgcn.cli.model_and_file import check_pair
+    from pinvgcn.cli.predict import check_pair
     from pinvgcn.cli.progress import shown
     from pinvgcn.errors import ParameterError
 
@@ -72,7 +72,6 @@ def explain(
 
 
 def _say(found: ExplainedRow, path: Path) -> None:
-    """In the terminal."""
     from rich.text import Text
 
     from pinvgcn.cli.console import note, out, say

@@ -7,11 +7,16 @@
  130  interrupted with Ctrl-C
  143  ended by SIGTERM, as cleanly
 ====  ==========================================================
+
+Of the processes of one command whoever is first to know why they end says it; its exit code is the one above,
+that of the others 1.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -19,17 +24,25 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from pinvgcn.errors import PinvGCNError, TrainingWarning
+from pinvgcn.errors import PeerError, PinvGCNError, TrainingWarning
 
+if TYPE_CHECKING:
+    from pinvgcn.distributed.group import Group
+    from pinvgcn.distributed.ring import Ring
+
+MISTAKE = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 TERMINATED = 143
+LINGER = 3.0  # seconds in which torchrun notices who has failed first
+ON_ITS_WAY = 5.0  # seconds in which processes hear of each other, where something has ended this one
+KILLED = "ended without a message: it was killed, perhaps for want of memory, or its connection was closed"
 
 # the error of a wrong option or argument; typer has no public name for it but that of its subclass
 _UsageError: Any = typer.BadParameter.__base__
@@ -73,7 +86,7 @@ def run(app: typer.Typer, arguments: list[str]) -> int:
 
 
 def _run(app: typer.Typer, arguments: list[str]) -> int:
-    debug = "--debug" in arguments or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
+    debug = _debugs(arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
     if _follows():
         warnings.simplefilter("ignore")
@@ -107,6 +120,10 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
     return BAD_INPUT
 
 
+def _debugs(arguments: list[str]) -> bool:
+    return "--debug" in arguments or os.environ.get("PINVGCN_DEBUG", "") not in ("", "0")
+
+
 def _follows() -> bool:
     """Whether this is one of several processes, but not the first, which speaks for all."""
     return os.environ.get("RANK", "0") != "0"
@@ -132,3 +149,86 @@ def say(message: str) -> None:
     """One line on standard error, written at once: other ranks may write there, too."""
     sys.stderr.write("pinvgcn: " + " ".join(message.split()) + "\n")
     sys.stderr.flush()
+
+
+@contextmanager
+def job(*, kept: str = "") -> Iterator[Group]:
+    """The group of this command's processes; one process alone where nothing has launched several.
+
+    ``kept`` is said after "interrupted": what stays, and how to go on.
+    """
+    from pinvgcn.distributed.ring import Ring, launched
+
+    if launched():
+        ring = Ring(lambda rank: say(f"rank {rank}: {KILLED}"))
+        try:
+            group = ring.meet()
+            yield group
+            group.wait()  # nobody leaves while others work
+        except BaseException as error:
+            _leave(ring, error, kept)
+        ring.end()
+        return
+    from pinvgcn.distributed.group import ALONE
+
+    try:
+        yield ALONE
+    except (KeyboardInterrupt, TrainingWarning):
+        if not kept:
+            raise
+        raise Interrupted(kept) from None
+
+
+def _leave(ring: Ring, error: BaseException, kept: str) -> NoReturn:
+    """End this process, after one line from whoever is first."""
+    from pinvgcn.distributed.ring import FAULT, PEER
+
+    ring.leaving = True
+    stopped = isinstance(error, KeyboardInterrupt | TrainingWarning | typer.Abort)
+    if stopped or isinstance(error, PeerError):
+        # torchrun ends all ranks when one has failed: the word of that one may be on its way, slowly if busy
+        ring.gone.wait(ON_ITS_WAY if ring.terminated else 1.0)
+    code = None
+    if not ring.gone.is_set() and not isinstance(error, PeerError):
+        code = _explained(ring, error, stopped, kept)
+    ring.tell(FAULT)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code is None:
+        _report(f"rank {ring.rank}: ended because another rank has")
+        ring.lingering = True
+        time.sleep(LINGER)
+    os._exit(PEER if code is None else code)
+
+
+def _explained(ring: Ring, error: BaseException, stopped: bool, kept: str) -> int | None:
+    """The exit code, once the line is said; None where another rank was first."""
+    if isinstance(error, typer.Exit | SystemExit):
+        return int(getattr(error, "exit_code", None) or getattr(error, "code", None) or 0)
+    first = ring.first()
+    if stopped:
+        if not first:
+            return None
+        say("interrupted" + (f": {kept}" if kept else ""))
+        return TERMINATED if ring.terminated else INTERRUPTED
+    known = isinstance(error, PinvGCNError | OSError | MemoryError)
+    if not known or _debugs(sys.argv):
+        traceback.print_exception(error)
+    if not first:
+        return None
+    said = describe(error)
+    # an error that all ranks raise names the one that has it
+    named = re.match(r"Rank (\d+: )", said)
+    line = f"rank {named[1]}{said[named.end() :]}" if named else f"rank {ring.rank}: {said}"
+    say(line)
+    _report(line)
+    return BAD_INPUT if known else MISTAKE
+
+
+def _report(line: str) -> None:
+    """The line for torchrun's own report, too, which would speak of a traceback that is not there."""
+    path = os.environ.get("TORCHELASTIC_ERROR_FILE")
+    if path:
+        said = {"message": line, "extraInfo": {"timestamp": str(int(time.time()))}}
+        with suppress(OSError), open(path, "w", encoding="utf-8") as file:
+            json.dump({"message": said}, file)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 
 class ClassWeight(StrEnum):
-    """How much the classes count in training."""
-
     balanced = "balanced"
 
 

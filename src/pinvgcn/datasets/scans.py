@@ -26,7 +26,7 @@ from pinvgcn.datasets.dataset import Dataset, DatasetInfo
 from pinvgcn.datasets.locate import DataFile, find, read
 from pinvgcn.errors import DatasetError
 from pinvgcn.io import open_scan
-from pinvgcn.io.asprs import UNCLASSIFIED, class_name
+from pinvgcn.io.las import UNCLASSIFIED, class_name
 
 ADDRESS = "https://www.cs.cmu.edu/~vmr/datasets/oakland_3d/cvpr09/data"
 CLASSES = {1004: "vegetation", 1100: "wire", 1103: "pole", 1200: "ground", 1400: "facade"}

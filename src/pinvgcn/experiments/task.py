@@ -17,7 +17,7 @@ from pinvgcn.datasets import Dataset, Split, dataset_names, load_dataset, random
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.io import open_scan, open_table
-from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
+from pinvgcn.io.las import NOISE, UNCLASSIFIED, class_name
 from pinvgcn.scans.frame import candidates
 
 Kind = Literal["points", "table", "network"]

@@ -113,7 +113,6 @@ class LasPart(LasSource):
 
 
 def every_record(reader: Any) -> Iterator[Any]:
-    """The points that laspy reads, in pieces."""
     while len(record := reader.read_points(PIECE)):
         yield record
 

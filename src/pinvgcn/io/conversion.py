@@ -19,8 +19,7 @@ from pinvgcn.io.las_writer import column_type
 from pinvgcn.io.point_rows import Scalar, narrowed, row_type
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter, exact_cast
-from pinvgcn.io.text_file import open_output
-from pinvgcn.io.text_lines import digits, quoted
+from pinvgcn.io.text import digits, open_output, quoted
 
 MODULES = {"ply": ply, "pcd": pcd}
 COLOURS = ("red", "green", "blue")
@@ -79,7 +78,6 @@ class NewFile(ScanWriter):
             done += some
 
     def _put(self, points: np.ndarray, fields: dict[str, np.ndarray], to: IO[bytes]) -> None:
-        """Some points with all their fields."""
         columns = [*points.T, *(fields[name] for name in self._types)]
         if self.format == "text":
             texts = [_texts(column, self._separator) for column in columns]
@@ -133,7 +131,7 @@ class NewLas(NewFile):
         self._las: Any = laspy.LasWriter(to, header, do_compress=self.format == "laz", closefd=False)
 
     def _intensities(self) -> tuple[float, float]:
-        """The smallest and largest intensity of the source."""
+        """The smallest and largest of the source."""
         low, high = np.inf, -np.inf
         for piece in self.source.chunks(fields=["intensity"]):
             values = piece.fields["intensity"].astype(float)

@@ -20,10 +20,8 @@ import pyarrow.compute as pc
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
-from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.tables import ROWS, TableSource, check_names
-from pinvgcn.io.text_file import GZIP, TextFile, open_output
-from pinvgcn.io.text_lines import MISSING, SEPARATORS, extended, quoted
+from pinvgcn.io.text import GZIP, MISSING, SEPARATORS, TextFile, extended, open_output, quoted
 from pinvgcn.wording import counted
 
 SAMPLE = 1 << 16  # characters from which the separator is found
@@ -66,7 +64,6 @@ class DelimitedTable(TableSource):
         self.quotes = len(stripped) > 1 and stripped[0] == stripped[-1] == '"'  # all cells, not only some
 
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
-        """See ``TableSource``; every column is text."""
         check_count("rows", rows)
         records = self.records(watch=True)
         size = max(self.path.stat().st_size, 1)
@@ -85,16 +82,11 @@ class DelimitedTable(TableSource):
             raise TableFileError(f"{self.path} has a line of column names, but no row.")
 
     @contextmanager
-    def writer(
-        self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
+    def _opened(
+        self, temporary: Path, out: Path, columns: tuple[str, ...], decimal: str
     ) -> Iterator[DelimitedWriter]:
-        """See ``TableSource``. ``decimal`` is the decimal sign of new numbers."""
-        out = self.check_copy(out, force=force)
-        self.check_new(columns)
-        with atomic_file(out, error=TableFileError) as temporary, open_output(temporary, out) as file:
-            writer = DelimitedWriter(self, file, tuple(columns), decimal)
-            yield writer
-            writer.finish()
+        with open_output(temporary, out) as file:
+            yield DelimitedWriter(self, file, columns, decimal)
 
     def records(self, *, watch: bool = False) -> Iterator[tuple[list[str], str]]:
         """Cells and text of the records behind the head; no cells for a blank line.
@@ -175,7 +167,6 @@ class DelimitedWriter:
         self._put([self._extended(source.head, columns)])
 
     def write(self, new: pd.DataFrame) -> None:
-        """See ``TableWriter``."""
         lines: list[str] = []
         for cells in zip(*(self._texts(new[name]) for name in self.columns), strict=True):
             for filled, text in self._records:

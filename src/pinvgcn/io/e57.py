@@ -59,8 +59,6 @@ class Station:
 
 
 class E57Source(ScanSource):
-    """An E57 file."""
-
     format = "e57"
     metres = 1.0
     rounded = ROUNDED
@@ -85,7 +83,6 @@ class E57Source(ScanSource):
             raise ScanFileError(f"{path} has no points that it marks as valid.")
 
     def _valid(self, number: int) -> int:
-        """How many points of a scan are valid."""
         station = self._stations[number]
         if station.state is None:
             return station.points

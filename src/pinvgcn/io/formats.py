@@ -23,7 +23,7 @@ from pinvgcn.io.las import LasSource
 from pinvgcn.io.pcd import PcdSource, looks_like_pcd
 from pinvgcn.io.ply import PlySource
 from pinvgcn.io.scan import ScanSource
-from pinvgcn.io.text_file import GZIP, TextFile
+from pinvgcn.io.text import GZIP, TextFile
 from pinvgcn.io.text_scan import TextSource
 
 _HEAD = 4096  # bytes that are looked at

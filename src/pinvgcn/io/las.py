@@ -1,6 +1,7 @@
-"""Reading LAS and LAZ with laspy and lazrs, and the coordinate system that a file names.
+"""Reading LAS and LAZ with laspy and lazrs; the coordinate system that a file names; what its classes mean.
 
-``las_layout.py``: where everything lies, and that it fits; ``las_writer.py``: copies, byte by byte.
+Point formats 0 to 5 have room for classes 0 to 31, formats 6 to 10 for 0 to 255; from 64 on they are the
+user's own. ``las_layout.py`` says where everything lies, and that it fits; ``las_writer.py`` writes copies.
 """
 
 from __future__ import annotations
@@ -32,12 +33,39 @@ MODEL_TYPE, PROJECTED_SYSTEM, LINEAR_UNIT = 1024, 3072, 3076  # numbers of GeoTI
 GEOGRAPHIC = 2  # a model type: degrees
 UNITS = {9001: 1.0, 9002: 0.3048, 9003: 1200 / 3937, 9036: 1000.0}  # EPSG codes of units, in metres
 
+CLASSES = {  # by the standard of the ASPRS (LAS 1.4, table 17)
+    0: "never classified",
+    1: "unclassified",
+    2: "ground",
+    3: "low vegetation",
+    4: "medium vegetation",
+    5: "high vegetation",
+    6: "building",
+    7: "low noise",
+    8: "model key point",  # reserved from 1.4 on; older files use it
+    9: "water",
+    10: "rail",
+    11: "road surface",
+    12: "overlap",  # reserved from 1.4 on; older files use it
+    13: "wire guard",
+    14: "wire conductor",
+    15: "transmission tower",
+    16: "wire connector",
+    17: "bridge deck",
+    18: "high noise",
+    19: "overhead structure",
+    20: "ignored ground",
+    21: "snow",
+    22: "temporal exclusion",
+}
+UNCLASSIFIED = (0, 1)
+NOISE = (7, 18)
+_FIRST_OWN = 64
+
 logging.getLogger("laspy").addHandler(logging.NullHandler())  # its complaints reach users as our errors
 
 
 class LasSource(ScanSource):
-    """A LAS or LAZ file."""
-
     partial = False  # whether some points of the file are left out, so that a copy has totals of its own
 
     def __init__(self, path: Path) -> None:
@@ -218,3 +246,11 @@ def _unit(system: pyproj.CRS) -> float | None:
     if not (system.is_projected or system.is_engineering) or not system.axis_info:
         return None
     return float(system.axis_info[0].unit_conversion_factor) or None
+
+
+def class_name(number: int) -> str:
+    """``class_name(5)`` is "high vegetation"; numbers without a meaning are told apart by what they are."""
+    number = int(number)
+    if number in CLASSES:
+        return CLASSES[number]
+    return f"user class {number}" if number >= _FIRST_OWN else f"reserved class {number}"

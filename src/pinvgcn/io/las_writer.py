@@ -52,8 +52,6 @@ LONGEST = 65535  # bytes of a record
 
 
 class LasWriter(ScanWriter):
-    """Writes LAS, or LAZ where ``compressed``."""
-
     source: LasSource
 
     def __init__(
@@ -273,7 +271,6 @@ class Slot:
 
     @property
     def size(self) -> int:
-        """Bytes of a point."""
         return sum(_sizes(self.description))
 
 

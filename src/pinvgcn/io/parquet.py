@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
-from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.tables import ROWS, TableSource, check_names
 
 MAGIC = b"PAR1"
@@ -35,8 +34,6 @@ LARGEST_STRING = 100 << 20  # bytes of a name or a statistic in a file's descrip
 
 
 class ParquetTable(TableSource):
-    """A Parquet file."""
-
     format = "parquet"
     endings = (".parquet", ".pq")
 
@@ -54,7 +51,6 @@ class ParquetTable(TableSource):
         self.columns = check_names(path, [str(name) for name in self.schema.names])
 
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
-        """See ``TableSource``."""
         start = 0
         for batch in self.batches(check_count("rows", rows)):
             with self._damage():
@@ -69,19 +65,14 @@ class ParquetTable(TableSource):
             raise TableFileError(f"{self.path} has columns, but no row.")
 
     @contextmanager
-    def writer(
-        self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
+    def _opened(
+        self, temporary: Path, out: Path, columns: tuple[str, ...], decimal: str
     ) -> Iterator[ParquetWriter]:
-        """See ``TableSource``. The types of new columns are those of the first frame that is written."""
-        out = self.check_copy(out, force=force)
-        self.check_new(columns)
-        with atomic_file(out, error=TableFileError) as temporary:
-            writer = ParquetWriter(self, temporary, tuple(columns))
-            try:
-                yield writer
-                writer.finish()
-            finally:
-                writer.close()
+        writer = ParquetWriter(self, temporary, columns)
+        try:
+            yield writer
+        finally:
+            writer.close()
 
     def batches(self, rows: int) -> Iterator[Any]:
         with self._open() as file:
@@ -122,7 +113,10 @@ class ParquetTable(TableSource):
 
 
 class ParquetWriter:
-    """Reads the source a second time, in step with the rows that are written."""
+    """Reads the source a second time, in step with the rows that are written.
+
+    The types of new columns are those of the first frame.
+    """
 
     def __init__(self, source: ParquetTable, temporary: Path, columns: tuple[str, ...]) -> None:
         self.source, self.columns = source, columns
@@ -132,7 +126,6 @@ class ParquetWriter:
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, new: pd.DataFrame) -> None:
-        """See ``TableWriter``."""
         added = [pa.Array.from_pandas(new[name]) for name in self.columns]
         if self._writer is None:
             fields = [
@@ -154,17 +147,14 @@ class ParquetWriter:
         self._writer.write_table(pa.Table.from_arrays([*rows.columns, *arrays], schema=self._schema))
 
     def finish(self) -> None:
-        """All rows have been written."""
         if (self._pending is not None and self._pending.num_rows) or next(self._batches, None) is not None:
             raise DataError("fewer rows were written than the source has")
 
     def close(self) -> None:
-        """Write the file's end."""
         if self._writer is not None:
             self._writer.close()
 
     def _take(self, count: int) -> pa.Table:
-        """The next rows of the source."""
         parts, missing = [], count
         while missing:
             if self._pending is None or not self._pending.num_rows:

@@ -126,8 +126,6 @@ def _number(path: Path, key: str, text: str) -> int:
 
 
 class PcdSource(RowSource):
-    """A PCD file."""
-
     format = "pcd"
 
     def __init__(self, path: Path) -> None:

@@ -41,7 +41,6 @@ class PlyElement:
 
     @property
     def width(self) -> int:
-        """Bytes of a packed row."""
         return sum(item.dtype.itemsize for item in self.properties)
 
 
@@ -82,8 +81,6 @@ def read_header(path: Path) -> tuple[list[bytes], Order, list[PlyElement]]:
 
 
 class PlySource(RowSource):
-    """A PLY file."""
-
     format = "ply"
 
     def __init__(self, path: Path) -> None:
@@ -145,7 +142,6 @@ class PlyWriter(RowWriter):
 
 
 def property_line(column: Scalar) -> bytes:
-    """A property in a header."""
     return f"property {NAMES[column.dtype.str[1:]]} {column.name}".encode("latin-1", "replace")
 
 

@@ -19,8 +19,8 @@ from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.atomic import reading
 from pinvgcn.io.scan import ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter, copy_bytes, exact_cast
+from pinvgcn.io.text import LineReader, are_data, digits, put_cells
 from pinvgcn.io.text_columns import Dialect, NumberReader
-from pinvgcn.io.text_lines import LineReader, are_data, digits, put_cells
 
 LONGEST_ROW = 1 << 16  # bytes; a longer one is a damaged header
 LONGEST_HEADER = 1 << 20  # bytes
@@ -203,11 +203,9 @@ class RowWriter(ScanWriter):
         to.write("".join(lines).encode(TEXT))
 
     def _rows(self, count: int) -> np.ndarray:
-        """The next rows of the source, as bytes."""
         return self.source.read_rows(self._file, count)
 
     def joined(self, rows: np.ndarray, new: dict[str, np.ndarray]) -> np.ndarray:
-        """Rows as they will be, (k, length)."""
         parts, at = [], 0
         for number, column in enumerate(self.source.columns):
             width = column.dtype.itemsize
@@ -217,7 +215,6 @@ class RowWriter(ScanWriter):
         return np.concatenate([*parts, *(as_bytes(new[column.name]) for column in self.appended)], axis=1)
 
     def _end(self, to: IO[bytes]) -> None:
-        """Everything after the points."""
         if self.source.ascii:
             for lines in self._lines.rest():
                 to.write("".join(lines).encode(TEXT))

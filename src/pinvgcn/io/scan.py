@@ -55,7 +55,6 @@ class ScanChunk:
         return cls(start, points, {n: np.concatenate([piece.fields[n] for piece in pieces]) for n in names})
 
     def at(self, rows: slice | np.ndarray) -> ScanChunk:
-        """Some of the points."""
         return ScanChunk(self.start, self.points[rows], {n: some[rows] for n, some in self.fields.items()})
 
 
@@ -132,7 +131,6 @@ class ScanSource(ABC):
         )
 
     def read(self, *, fields: Collection[str] | None = None) -> ScanChunk:
-        """Everything at once."""
         pieces = list(self.chunks(fields=fields))
         with reading(self.path):
             return pieces[0] if len(pieces) == 1 else ScanChunk.joined(pieces)
@@ -150,7 +148,6 @@ class ScanSource(ABC):
 
     @property
     def listed_fields(self) -> str:
-        """For messages."""
         return ", ".join(self.fields) or "none besides x, y, z"
 
     def writer(

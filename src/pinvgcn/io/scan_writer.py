@@ -214,7 +214,6 @@ def exact_cast(name: str, given: np.ndarray, dtype: np.dtype, holder: str) -> np
 
 
 def copy_bytes(source: IO[bytes], target: IO[bytes], count: int, path: Path) -> None:
-    """Copy ``count`` bytes as they are."""
     while count > 0:
         with reading(path):
             block: Any = source.read(min(count, 1 << 24))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -16,7 +16,7 @@ import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ColumnError, ParameterError, TableFileError
-from pinvgcn.io.atomic import check_output
+from pinvgcn.io.atomic import atomic_file, check_output
 
 ROWS = 100_000  # of a chunk
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")  # of files in a folder
@@ -27,6 +27,9 @@ class TableWriter(Protocol):
 
     def write(self, new: pd.DataFrame) -> None:
         """The new cells of the next ``len(new)`` rows; missing ones stay empty."""
+
+    def finish(self) -> None:
+        """All rows have been written; too few are an error."""
 
 
 class TableSource(ABC):
@@ -53,16 +56,30 @@ class TableSource(ABC):
         """
 
     @abstractmethod
+    def _opened(
+        self, temporary: Path, out: Path, columns: tuple[str, ...], decimal: str
+    ) -> AbstractContextManager[TableWriter]:
+        """A writer of the format to a ``temporary`` name of ``out``."""
+
+    @contextmanager
     def writer(
         self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
-    ) -> AbstractContextManager[TableWriter]:
+    ) -> Iterator[TableWriter]:
         """Copies the table to ``out`` and adds ``columns`` behind its own, which stay as they are.
 
-        The file appears when all rows have been written; after an error nothing is left of it.
+        The file appears when all rows have been written; after an error nothing is left of it. ``decimal`` is
+        the decimal sign of new numbers in text.
         """
+        out = self.check_copy(out, force=force)
+        self.check_new(columns)
+        with (
+            atomic_file(out, error=TableFileError) as temporary,
+            self._opened(temporary, out, tuple(columns), decimal) as writer,
+        ):
+            yield writer
+            writer.finish()
 
     def frame(self) -> pd.DataFrame:
-        """All rows."""
         return pd.concat(list(self.chunks()))
 
     def column(self, name: str) -> str:
@@ -180,10 +197,9 @@ class TableParts(TableSource):
                 self.share = (number + (part.share or 0.0)) / len(self.parts)
                 yield chunk
 
-    def writer(
-        self, out: str | Path, columns: Sequence[str], *, force: bool = False, decimal: str = "."
+    def _opened(
+        self, temporary: Path, out: Path, columns: tuple[str, ...], decimal: str
     ) -> AbstractContextManager[TableWriter]:
-        """Each part has a writer of its own."""
         raise ParameterError(f"A table in parts is written part by part. Got {str(out)!r} for all.")
 
     def check_copy(self, out: str | Path, *, force: bool = False) -> Path:

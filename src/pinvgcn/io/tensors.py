@@ -44,7 +44,6 @@ def save_tensors(
 
 
 def described(kind: str, description: dict[str, Any]) -> str:
-    """The description as it is in the file."""
     return json.dumps({"kind": kind, "format": FORMAT, **description})
 
 
@@ -88,7 +87,6 @@ class Place(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.scan import ScanChunk
-from pinvgcn.io.text_lines import COMMENTS, MISSING_NUMBERS, SEPARATORS, are_data, is_data, is_number, split
+from pinvgcn.io.text import COMMENTS, MISSING_NUMBERS, SEPARATORS, are_data, is_number, split
 
 WAYS = (*SEPARATORS, "")  # the last one: white space
 MOST = 5000  # columns
@@ -43,7 +43,7 @@ class Dialect:
 
 def detect(path: Path, lines: Sequence[str]) -> Dialect:
     """The dialect of a file that starts with these lines."""
-    data = [number for number, line in enumerate(lines) if is_data(line)]
+    data = list(compress(range(len(lines)), are_data(lines)))
     if not data:
         raise ScanFileError(f"{path} holds no points: its lines are blank or comments.")
     promised = None
@@ -269,7 +269,7 @@ class NumberReader:
         for number, line in enumerate(lines, start=first):
             if "\0" in line:
                 raise ScanFileError(f"{self.path}, line {number}: must be text. Got a zero byte in it.")
-            if is_data(line) and (found := len(split(line, separator))) != width:
+            if are_data([line])[0] and (found := len(split(line, separator))) != width:
                 raise ScanFileError(
                     f"{self.path}, line {number}: must have {width} columns as the lines before it. "
                     f"Got {found} instead."
@@ -280,7 +280,7 @@ class NumberReader:
     ) -> ScanFileError:
         dialect = self.dialect
         for number, line in enumerate(lines, start=first):
-            if not is_data(line):
+            if not are_data([line])[0]:
                 continue
             cells = split(line, dialect.separator)
             for name in names:

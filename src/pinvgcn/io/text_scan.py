@@ -17,9 +17,18 @@ from pinvgcn.errors import ScanFileError
 from pinvgcn.io.atomic import reading
 from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
 from pinvgcn.io.scan_writer import ScanWriter
+from pinvgcn.io.text import (
+    LONGEST,
+    LineReader,
+    TextFile,
+    are_data,
+    digits,
+    extended,
+    open_output,
+    put_cells,
+    quoted,
+)
 from pinvgcn.io.text_columns import EMPTY, Dialect, NumberReader, detect
-from pinvgcn.io.text_file import TextFile, open_output
-from pinvgcn.io.text_lines import LONGEST, LineReader, are_data, digits, extended, put_cells, quoted
 
 SAMPLE = 1000  # lines that decide the dialect
 

@@ -40,7 +40,6 @@ class Cost:
         return f"about {self.memory / 2**30:.1f} GiB of memory{disk} and {_duration(self.seconds)}"
 
     def as_dict(self) -> dict[str, float]:
-        """For JSON."""
         return {
             "memory_bytes": round(self.memory),
             "disk_bytes": round(self.disk),

@@ -58,15 +58,12 @@ class WorkFolder:
 
     @property
     def resumed(self) -> bool:
-        """Whether there is something to go on from."""
         return bool(self.found)
 
     def path(self, name: str) -> Path:
-        """A file of the folder."""
         return self.folder / name
 
     def has(self, name: str) -> bool:
-        """Whether it was there at the start."""
         return name in self.found
 
     def numbers(self, name: str) -> set[int]:

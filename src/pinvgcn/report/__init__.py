@@ -1,7 +1,7 @@
 """What a result is worth, and the page about it: evaluation, figures, HTML.
 
 - ``evaluation``: accuracy, recall, F1 and their intervals, from a confusion matrix
-- ``held_out``, ``held_out_tables``: methods fitted without each fold of the labels, of a scan and of a table
+- ``held_out``: methods fitted without each fold of the labels, of a scan and of a table
 - ``learned``: the filters of a trained network, as numbers
 - ``figures``: numbers in, inline SVG out; ``scan``, ``table``, ``model``, ``curves``, ``methods``
 - ``page``: a template and values in, a page out

@@ -20,12 +20,10 @@ class ConfusionMetrics:
 
     @property
     def count(self) -> int:
-        """The number of answers."""
         return int(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers."""
         return float(np.trace(self.confusion) / self.count)
 
     @property
@@ -83,7 +81,6 @@ class Score(ConfusionMetrics):
     confusion: np.ndarray
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
         return {
             "method": self.title,
             "accuracy": self.accuracy,

@@ -61,7 +61,6 @@ def mean_weights(model: PinvGCNClassifier) -> dict[str, float]:
 
 
 def _weights(layer: PinvConv) -> np.ndarray:
-    """W of one layer, flat (K, N_in · N_out)."""
     weights = layer.weights.detach().cpu().double().numpy()  # (K, N_in, N_out)
     flat: np.ndarray = weights.reshape(len(weights), -1)
     return flat

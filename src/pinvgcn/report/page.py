@@ -93,7 +93,6 @@ def environment() -> dict[str, Any]:
 
 
 def package_version(name: str) -> str:
-    """The installed version of a package."""
     try:
         return version(name)
     except PackageNotFoundError:

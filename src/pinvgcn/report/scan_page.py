@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pinvgcn.io.asprs import class_name
 from pinvgcn.io.atomic import write_text
+from pinvgcn.io.las import class_name
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.report import figures
-from pinvgcn.report.held_out import FOLDS, OURS, HeldOut, held_out_of_scan
+from pinvgcn.report.held_out import OURS, SCAN_FOLDS, HeldOut, held_out_of_scan
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
 from pinvgcn.scans import ScanResult
@@ -38,7 +38,7 @@ def write_scan_report(
         random_state=random_state,
         progress=progress,
     )
-    tell("Holding out labels", FOLDS, FOLDS)
+    tell("Holding out labels", SCAN_FOLDS, SCAN_FOLDS)
     result.seconds["holding out labels"] = time.perf_counter() - started
     tell("Drawing the report", 0, 1)
     started = time.perf_counter()
@@ -48,7 +48,6 @@ def write_scan_report(
 
 
 def scan_page(result: ScanResult, heldout: HeldOut | None) -> str:
-    """The whole page."""
     assert result.sample is not None
     started = time.perf_counter()
     prior = result.counts / max(int(result.counts.sum()), 1)

@@ -13,8 +13,7 @@ from pinvgcn.graphs import Graph, Hypergraph
 from pinvgcn.io.atomic import check_output, write_text
 from pinvgcn.jobs.files import expected_wrong
 from pinvgcn.report import figures
-from pinvgcn.report.held_out import HeldOut
-from pinvgcn.report.held_out_tables import FOLDS, estimate_notes
+from pinvgcn.report.held_out import TABLE_FOLDS, HeldOut, estimate_notes
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
 from pinvgcn.spectra import IncidenceExtension, Spectrum
@@ -54,7 +53,6 @@ def table_page(
     questions: Sequence[RowQuestion] = (),
     question_file: Path | None = None,
 ) -> str:
-    """The whole page."""
     started = time.perf_counter()
     plan = result.plan
     used = [column.name for column in plan.recipe.used]
@@ -67,7 +65,7 @@ def table_page(
         "classify.html",
         result=result,
         heldout=heldout,
-        folds=FOLDS,
+        folds=TABLE_FOLDS,
         to_predict=sum(one["predicted"] for one in classes),
         lines=[*result.notes, *estimate_notes(result, heldout)],
         classes=classes,

@@ -36,7 +36,6 @@ class CoarseningSums:
         self.coarsen_to(self.most)
 
     def coarsen(self, times: int = 1) -> None:
-        """Double the side of the cells, ``times`` times."""
         self.side *= 2**times
         self.cells, self.sums = grouped(self.cells >> times, self.sums)
 
@@ -86,7 +85,6 @@ class CoarseningSums:
         return np.clip(places, -FARTHEST, FARTHEST).astype(np.int64)
 
     def _count(self, times: int) -> int:
-        """Cells that there would be."""
         return len(_sorted(self.cells >> min(times, 62))[1])
 
 

@@ -84,12 +84,10 @@ class Outcomes:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """Those that are there, by name."""
         every = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in every.items() if array is not None}
 
     def at(self, rows: np.ndarray) -> Outcomes:
-        """Of some points, in memory."""
         return Outcomes(**{name: array[rows] for name, array in self.arrays.items()})
 
     def save(self, path: Path, index: np.ndarray) -> None:
@@ -163,7 +161,6 @@ class Totals:
         return self.sure / max(self.predicted, 1)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {**asdict(self), "counts": self.counts.tolist(), "sizes": self.sizes.tolist()}
 
     @classmethod
@@ -263,7 +260,6 @@ class ScanCopy:
         return _room(values, present, self.field, out, self.format)
 
     def write(self, outcomes: Outcomes, progress: Progress) -> None:
-        """All points in the order of the file."""
         gaps = bool((outcomes.codes == NOTHING).any())
         protected = bool((outcomes.codes == PROTECTED).any())
         with self.writer as writer:

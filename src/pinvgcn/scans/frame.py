@@ -80,7 +80,6 @@ class Frame:
         return fields_of(source, self.columns, "which the model needs")
 
     def beside(self, piece: ScanChunk, fields: list[str], source: ScanSource) -> np.ndarray:
-        """The extra columns of a piece: (k, c)."""
         columns = np.empty((len(piece.points), len(fields)))
         for at, field in enumerate(fields):
             columns[:, at] = piece.fields[field]
@@ -93,7 +92,6 @@ class Frame:
         return columns
 
     def about(self) -> dict[str, Any]:
-        """For a model's file."""
         return {"origin": list(self.origin), "columns": list(self.columns)}
 
 

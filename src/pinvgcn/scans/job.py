@@ -76,12 +76,10 @@ class ScanJob:
 
     @property
     def group(self) -> Group:
-        """The processes that share the job."""
         return self.files.group
 
     @property
     def field(self) -> str:
-        """Where classes go."""
         return self.request.field or default_field(self.files.open(0))
 
     def check_outputs(self, work: WorkFolder) -> None:
@@ -93,12 +91,11 @@ class ScanJob:
             if self.group.rank > 0:
                 return
             outputs = [Output("-o", request.copy(scan), work.resumed) for scan in scans]
-            if isinstance(request, SegmentRequest):
-                if request.save_model is not None:
-                    own = work.resumed and work.noted(SAVED) == str(request.save_model.resolve())
-                    outputs.append(Output("--save-model", request.save_model, own))
-                if request.report is not None:
-                    outputs.append(Output("--report", request.report))
+            if isinstance(request, SegmentRequest) and request.save_model is not None:
+                own = work.resumed and work.noted(SAVED) == str(request.save_model.resolve())
+                outputs.append(Output("--save-model", request.save_model, own))
+            if request.report is not None:
+                outputs.append(Output("--report", request.report))
             if request.questions is not None:
                 outputs.append(Output("--questions", request.questions, work.resumed))
             inputs = [*request.paths, *scans, _beside(request)]
@@ -155,7 +152,6 @@ class ScanJob:
         check_coverage(coverage, labels, seen.classes)
 
     def drawn(self, seen: Survey) -> Subsample:
-        """The points that the model is fitted to."""
         request = self.request
         assert isinstance(request, SegmentRequest)
         return Subsample.of(

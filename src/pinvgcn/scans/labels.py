@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.errors import ColumnError, DataError, LabelError, ParameterError
 from pinvgcn.io import Bounds, ScanChunk, ScanSource
-from pinvgcn.io.asprs import NOISE, UNCLASSIFIED, class_name
+from pinvgcn.io.las import NOISE, UNCLASSIFIED, class_name
 
 if TYPE_CHECKING:
     from pinvgcn.scans.requests import ScanFiles, SegmentRequest
@@ -62,8 +62,6 @@ class Classes:
 
 @dataclass(frozen=True)
 class FieldLabels:
-    """Labels in a field of the file itself."""
-
     name: str
     unlabelled: tuple[str, ...]  # values as they were typed
 
@@ -262,7 +260,6 @@ class LabelFile:
         return distance, number[np.minimum(nearest, len(number) - 1)]
 
     def check_near(self, distance: np.ndarray, scan: str) -> None:
-        """That every row has a point."""
         assert self.places is not None
         lost = np.flatnonzero(~np.isfinite(distance))
         if len(lost):

@@ -73,7 +73,6 @@ class _Pipeline:
     progress: Progress
 
     def result(self) -> ScanResult:
-        """All steps; the same on all processes."""
         job, files, request = self.job, self.job.files, self.job.request
         seen, tiles = self._read()
         sample, unit = None, None
@@ -253,8 +252,7 @@ class _Pipeline:
             with together(job.group):
                 if job.group.rank == 0:
                     write_questions(found, request.questions)
-        report = isinstance(request, SegmentRequest) and request.report is not None
-        shown = ConfidenceMap.of(parts, seen.frame) if report else None
+        shown = None if request.report is None else ConfidenceMap.of(parts, seen.frame)
         self.clock.stop("questions")
         return found, shown
 
@@ -266,7 +264,6 @@ def _fit(
     scans: np.ndarray | None,
     progress: Progress,
 ) -> PinvGCNClassifier:
-    """A model of the points of all processes."""
     progress("Preparing", 0, 1)
     settings = {"random_state": request.random_state, **request.settings}
     if request.sets is not None and settings.get("members", "auto") == "auto":
@@ -301,7 +298,6 @@ def _transduction(
 
 
 def _after(before: int, all_points: int, progress: Progress) -> Progress:
-    """Progress in one of several files."""
 
     def report(stage: str, done: int = 0, total: int = 0) -> None:
         progress(stage, before + done, all_points)

@@ -42,7 +42,6 @@ class ScanPlan:
     cost: Cost  # memory is that of one process
 
     def lines(self) -> list[str]:
-        """For people."""
         width = max(map(len, self.facts))
         return [
             *(f"{name:<{width}}  {value}" for name, value in self.facts.items()),
@@ -51,7 +50,6 @@ class ScanPlan:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs."""
         return {**self.facts, "points": self.points, "tiles": self.tiles, **self.cost.as_dict()}
 
 

@@ -82,12 +82,10 @@ class Protection:
         return [word for word in self.words if as_number(word) == value]
 
     def keeps(self, value: Any) -> bool:
-        """Whether points of a class keep it."""
         return bool(self.named(value)) == (self.option == KEEP)
 
     @property
     def said(self) -> str:
-        """As it was typed."""
         return f"{self.option} {','.join(self.words)}"
 
 
@@ -114,7 +112,6 @@ class Protected:
 
     @property
     def points(self) -> int:
-        """Of all classes."""
         return sum(count for _, count in self.counts)
 
     @property
@@ -128,7 +125,6 @@ class Protected:
         return any(value is None for value, _ in self.counts)
 
     def line(self, *, asprs: bool) -> str:
-        """For people."""
         listed = [f"{count:,} of {_name(value, asprs)}" for value, count in self.counts[:SHOWN]]
         more = f", and {len(self.counts) - SHOWN} more classes" if len(self.counts) > SHOWN else ""
         what = f": {', '.join(listed)}{more}" if listed else ""
@@ -136,14 +132,12 @@ class Protected:
         return f"{self.points:,} {keep} in {self.rule.field!r} ({self.rule.said}){what}"
 
     def notes(self) -> list[str]:
-        """What may be a mistake."""
         if not self.absent:
             return []
         words = " or ".join(word or "a gap" for word in self.absent)
         return [f"no point has class {words} in {self.rule.field!r}, which {self.rule.option} names"]
 
     def as_dict(self, *, asprs: bool) -> dict[str, Any]:
-        """For programs."""
         return {
             "points": self.points,
             "field": self.rule.field,
@@ -156,7 +150,6 @@ class Protected:
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Protected:
-        """What ``dataclasses.asdict`` gave, as JSON keeps it."""
         counts = [(value, count) for value, count in said["counts"]]
         return cls(Protection(**said["rule"]), counts, said["absent"])
 

@@ -128,7 +128,6 @@ class _Best:
         )
 
     def over_all(self) -> _Best:
-        """The best over all processes."""
         group = self.group
         keys = group.smallest(self.keys)
         index = group.smallest(np.where(self.keys == keys, self.index, NOBODY))
@@ -155,7 +154,6 @@ class ConfidenceMap:
 
     @classmethod
     def of(cls, parts: Parts, frame: Frame) -> ConfidenceMap:
-        """In one pass over the points."""
         sums = CoarseningSums(2, 3, MAP_CELLS)
         for seen in parts():
             free, rows = ~seen.labelled, seen.changeable
@@ -223,7 +221,6 @@ def questions(
 
 
 def write_questions(found: list[Question], path: Path) -> None:
-    """As CSV; the file appears when it is whole."""
     rows = [list(question.as_dict().values()) for question in found]
     write_question_file(path, COLUMNS, rows, error=ScanFileError)
 

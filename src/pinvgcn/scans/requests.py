@@ -29,12 +29,26 @@ FIT_POINTS = 200_000  # a larger scan is fitted to about this number of its poin
 
 
 class _Places:
-    """Where a job reads and writes, by what was asked for."""
+    """Where a job reads and writes."""
 
-    scans: Path | Sequence[Path]
+    scans: Path | Sequence[Path]  # several are one cloud
     out: Path
-    questions: Path | None = None
     report: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(_Places):
+    """What may be asked of ``segment`` and ``predict`` alike."""
+
+    field: str | None = None  # that the class goes to
+    metres: float | None = None  # per unit; None: what the file says, or 1
+    tile_points: int = SIZE
+    force: bool = False
+    sets: float | None = None  # coverage of prediction sets; None for no sets
+    only: tuple[str, ...] | None = None  # classes of the file whose points are changed, and no others
+    keep: tuple[str, ...] | None = None  # classes of the file whose points keep theirs
+    questions: Path | None = None  # where to list the places that labels would help most
+    bounds: Bounds | None = None  # only what lies inside is read, classified and written
 
     @property
     def paths(self) -> list[Path]:
@@ -62,12 +76,10 @@ class _Places:
             )
 
     def copy(self, scan: Path) -> Path:
-        """Where the copy of a scan goes."""
         return self.out if self.folder is None else self.folder / scan.name
 
     @property
     def work_place(self) -> Path:
-        """Where the job keeps what is done."""
         return work_place(self.out, several=self.folder is not None)
 
     @property
@@ -77,47 +89,29 @@ class _Places:
 
 
 @dataclass(frozen=True)
-class SegmentRequest(_Places):
+class SegmentRequest(_Options):
     """What ``segment`` is to do."""
 
-    scans: Path | Sequence[Path]  # several are one cloud
+    scans: Path | Sequence[Path]
     labels: str
     out: Path
     unlabelled: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None  # None: what is useful
-    field: str | None = None
     relabel: bool = False
-    metres: float | None = None  # per unit; None: what the file says, or 1
     save_model: Path | None = None
     report: Path | None = None  # written by others, from the result
     fit_points: int = FIT_POINTS
-    tile_points: int = SIZE
     random_state: int = 0
-    force: bool = False
-    sets: float | None = None  # coverage of prediction sets; None for no sets
-    only: tuple[str, ...] | None = None  # classes of the file whose points are changed, and no others
-    keep: tuple[str, ...] | None = None  # classes of the file whose points keep theirs
-    questions: Path | None = None  # where to list the places that labels would help most
-    bounds: Bounds | None = None  # only what lies inside is read, classified and written
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
 
 
 @dataclass(frozen=True)
-class PredictRequest(_Places):
+class PredictRequest(_Options):
     """What ``predict`` is to do."""
 
     model: Path
     scans: Path | Sequence[Path]
     out: Path
-    field: str | None = None
-    metres: float | None = None
-    tile_points: int = SIZE
-    force: bool = False
-    sets: float | None = None
-    only: tuple[str, ...] | None = None
-    keep: tuple[str, ...] | None = None
-    questions: Path | None = None
-    bounds: Bounds | None = None
 
 
 ScanRequest = SegmentRequest | PredictRequest
@@ -184,7 +178,6 @@ class ScanFiles:
         )
 
     def open(self, file: int) -> ScanSource:
-        """One of the scans."""
         return open_scan(self.paths[file], bounds=self.bounds, inside=self.counts[file])
 
     @property
@@ -194,7 +187,6 @@ class ScanFiles:
 
     @property
     def count(self) -> int:
-        """Points of all."""
         return sum(self.counts)
 
     @property

@@ -29,8 +29,6 @@ AFTERWARDS = ("holding out labels", "report")  # stages of the report
 
 @dataclass(frozen=True)
 class ScanResult:
-    """What was done."""
-
     source: ScanFiles
     out: Path  # a file, or a folder for several
     field: str
@@ -57,12 +55,10 @@ class ScanResult:
 
     @property
     def asprs(self) -> bool:
-        """Whether the numbers of classes have a standard meaning."""
         return self.source.asprs
 
     @property
     def fitted(self) -> int:
-        """Points that the model was fitted to."""
         return self.model.spectrum_.n_nodes
 
     @property
@@ -107,7 +103,6 @@ class ScanResult:
 
     @property
     def points_per_second(self) -> float:
-        """Over all that was done to the scan."""
         return self.source.count / max(self.work_seconds, 1e-9)
 
     @property
@@ -172,7 +167,6 @@ class ScanResult:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
         away = self.model.fitted_.ensemble.away
         return {
             "input": str(self.source.path),

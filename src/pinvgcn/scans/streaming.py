@@ -44,7 +44,6 @@ class TileProgress:
         progress(stage, 0, total)
 
     def begin(self, size: int) -> None:
-        """A tile of ``size`` points."""
         self.size = size
 
     def part(self, low: float = 0.0, high: float = 1.0, *, of: int | None = None) -> Callable[[int], None]:
@@ -59,7 +58,6 @@ class TileProgress:
         return heard
 
     def end(self) -> None:
-        """The tile is done."""
         self.done += self.size
         self._show(self.done)
 
@@ -87,7 +85,6 @@ def answers(
     todo = [tile for tile in tiles.mine if tile not in tiles.kept_before]
 
     def loaded(tile: int, progress: TileProgress) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Points, columns and local shapes."""
         piece = tiles.load(tile)
         local = None
         if nodes.geometry:

@@ -72,7 +72,6 @@ class Subsample:
 
     @property
     def everything(self) -> bool:
-        """Whether all points are drawn."""
         return bool((self.shares >= 1).all())
 
 

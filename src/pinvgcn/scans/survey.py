@@ -45,16 +45,13 @@ class Survey:
 
     @property
     def unlabelled(self) -> int:
-        """Points without a label."""
         return self.points - int(self.counts.sum())
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {**asdict(self), "counts": self.counts.tolist()}
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Survey:
-        """What ``as_dict`` gave."""
         frame, kept = said["frame"], said["protected"]
         made = {
             "frame": Frame(frame["metres"], tuple(frame["origin"]), tuple(frame["columns"])),
@@ -103,7 +100,6 @@ class _Reader:
         self.done = 0
 
     def read(self, file: int, progress: Progress) -> None:
-        """One pass over a file."""
         source = self.files.open(file)
         own = None
         if self.beside is None:

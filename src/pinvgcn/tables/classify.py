@@ -65,7 +65,6 @@ class Classified:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that are added."""
         target, request = self.plan.target, self.request
         sets = request.sets is not None
         return new_columns(target.name, target.classes, request.probabilities, sets=sets)
@@ -93,21 +92,11 @@ class Classified:
                 writer.write(answer_columns(target, codes, proba, self.columns, sets))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
-        plan = self.plan
-        names = plan.target.classes
+        plan, source, told = self.plan, self.plan.source, self.plan.as_dict()
+        where = {"path": str(source.path), "format": source.format, "encoding": source.encoding}
         return {
-            "table": {
-                "path": str(plan.source.path),
-                "format": plan.source.format,
-                "encoding": plan.source.encoding,
-                "rows": plan.rows,
-            },
-            "target": plan.target.name,
-            "classes": list(names),
-            "labelled": plan.labelled,
-            "unlabelled": plan.rows - plan.labelled,
-            "labelled_per_class": plan.class_counts.tolist(),
+            "table": {**where, "rows": told.pop("rows")},
+            **told,
             "predicted_per_class": self.predicted.tolist(),
             "predicted_per_class_of_unlabelled": self.new.tolist(),
             "without_prediction": plan.rows - int(self.predicted.sum()),

@@ -32,7 +32,6 @@ class ExplainedRow:
     ignored: tuple[str, ...]  # columns whose value training never saw, or which is no number or date
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
         return {
             "row": self.row,
             "target": self.target,

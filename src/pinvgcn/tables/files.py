@@ -37,11 +37,9 @@ class TableFiles:
 
     @property
     def several(self) -> bool:
-        """Whether copies go into a folder."""
         return stands_for_several(self.tables, folders=True) or (self.out is not None and self.out.is_dir())
 
     def found(self) -> list[Path]:
-        """The files that are read."""
         return input_files(self.tables, out=self.out, endings=ENDINGS, group=self.group)
 
     def of_process(self, files: Sequence[Path]) -> list[int]:
@@ -109,12 +107,10 @@ class Copies:
 
     @property
     def left(self) -> dict[str, Path]:
-        """The copies that are still to be made."""
         return {name: path for name, path in self.paths.items() if name not in self.done}
 
     @property
     def complete(self) -> bool:
-        """Whether copies are asked for, and all are there."""
         return bool(self.paths) and not self.left
 
     def begin(self) -> None:
@@ -130,7 +126,6 @@ class Copies:
                 self.work.note(NOTE, (self.work.noted(NOTE) or {}) | stamps)
 
     def as_dict(self) -> dict[str, int]:
-        """For JSON."""
         return {"parts": len(self.files), "parts_done_before": len(self.done)}
 
 

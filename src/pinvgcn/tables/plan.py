@@ -1,4 +1,8 @@
-"""A table as it will be used: its target, which rows are labelled, and which columns and rows take part."""
+"""A table as it will be used: its target, the rows and columns that take part, and what it will cost.
+
+Bytes and seconds follow from constants that were measured once, on Mushroom and on random tables of 2,000 to
+60,000 rows. They are meant to be right within a factor of two; seconds depend on the machine.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from pandas.api.types import union_categoricals
 
 from pinvgcn.checks import UNLABELLED
@@ -16,15 +21,32 @@ from pinvgcn.errors import ColumnError, DataError, LabelError, ModelFileError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.features.table_plans import count_cells
+from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import count_distinct, distinct_rows, row_hashes
 from pinvgcn.io import TableSource
 from pinvgcn.io.tables import parts_of
-from pinvgcn.jobs import Progress, silent
+from pinvgcn.jobs import Cost, Progress, silent
+from pinvgcn.jobs.progress import LIBRARIES, START
 from pinvgcn.wording import counted, verb
 
 MANY = 20  # different values; a target with more, most of them once, is a measurement
 KINDS = ("text", "whole", "number", "truth")
+BINNING = "quantile"  # of numbers: a few extreme values must not decide about the bins
+
+CELL = 50.0  # bytes: its text, its place in a hyperedge, and what is made of that
+BASIS = 8.0 * 3  # bytes for each distinct row and eigenvector
+READ = 4e-7  # seconds for each cell: reading and placing it
+PREPARED = 2.7e-4  # seconds for each distinct row: spectrum, first products and like rows
+FIT = 2.8  # seconds of one core for all members, and ...
+STEP = 5e-6  # ... for each node of an epoch, and each of its values and hidden columns, in all epochs,
+SUMMED = 6e-5  # ... and for each distinct row once
+HIDDEN = 32
+ALL_NODES, SOME_NODES = 32_768, 4_096  # how many nodes an epoch visits: see nodes_per_epoch
+CHUNK = 20_000  # rows that a prediction holds at a time
+PREDICTION, PREDICTED_CELL = 1.0, 3e-6  # seconds, and for each cell: reading, placing, predicting, writing
+FOREST = 0.4  # seconds, and ...
+FOREST_ROW, FOREST_LABEL = 2e-5, 2e-4  # ... for each row, and for each labelled one
 
 
 @dataclass(frozen=True)
@@ -38,8 +60,8 @@ class Target:
     @classmethod
     def read(cls, name: str, series: pd.Series) -> tuple[Target, np.ndarray]:
         """The target, and the code of each row (n,), -1 where its cell is empty."""
-        target, codes = cls.of_parts(name, [series])
-        return target, codes[0]
+        target, (codes,) = cls.of_parts(name, [series])
+        return target, codes
 
     @classmethod
     def of_parts(
@@ -89,12 +111,10 @@ class Target:
         return texts
 
     def to_dict(self) -> dict[str, Any]:
-        """In the types that JSON keeps."""
         return {"name": self.name, "classes": list(self.classes), "kind": self.kind}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Target:
-        """The target that ``to_dict`` described."""
         try:
             target = cls(str(state["name"]), tuple(map(str, state["classes"])), state["kind"])
         except (KeyError, TypeError) as error:
@@ -131,9 +151,6 @@ def _in_order(text: str) -> tuple[int, float, str]:
     return (0, number, text) if number == number else (1, 0.0, text)
 
 
-BINNING = "quantile"  # of numbers: a few extreme values must not decide about the bins
-
-
 @dataclass(frozen=True, eq=False)
 class TablePlan:
     """What a fit starts from. Rows without any value that another row shares take no part."""
@@ -153,13 +170,21 @@ class TablePlan:
 
     @property
     def group(self) -> Group:
-        """The processes that share the rows."""
         return self.source.group
 
     @property
     def labelled(self) -> int:
-        """How many rows of the table have a class."""
         return int(self.class_counts.sum())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "target": self.target.name,
+            "classes": list(self.target.classes),
+            "labelled": self.labelled,
+            "unlabelled": self.rows - self.labelled,
+            "labelled_per_class": self.class_counts.tolist(),
+        }
 
     def notes(self) -> list[str]:
         """What the user should know about the table."""
@@ -272,3 +297,31 @@ def _known_rows(frame: pd.DataFrame, shared: np.ndarray, group: Group) -> tuple[
             return known, count_distinct(row_hashes(H[first]), group), H.shape[1]
         known[np.flatnonzero(known)[~joins]] = False
     raise DataError("No two rows of the table share a value: nothing can be learned. Use more columns.")
+
+
+def cost_of(plan: TablePlan, folds: int) -> Cost:
+    """Of ``classify_table`` on this plan, and of so many ``folds`` of held-out labels."""
+    columns = len(plan.frame.columns)
+    cells = plan.rows * max(columns, len(plan.source.columns))
+    memory = LIBRARIES + CELL * cells + BASIS * plan.distinct * plan.hyperedges
+    nodes = plan.distinct if plan.distinct <= ALL_NODES else SOME_NODES
+    fit = FIT + STEP * nodes * (columns + HIDDEN) + SUMMED * plan.distinct
+    side_by_side = min(torch.get_num_threads(), MEMBERS)
+    simple = folds * (FOREST + FOREST_ROW * plan.rows + FOREST_LABEL * plan.labelled)
+    seconds = READ * cells + PREPARED * plan.distinct + (folds + 1) * fit / side_by_side + simple
+    return Cost(memory, START + seconds)
+
+
+def cost_of_prediction(source: TableSource, columns: int) -> Cost:
+    """Of ``predict_table`` from so many columns of this file."""
+    width = len(source.columns)
+    rows = source.count or _about_rows(source)
+    memory = LIBRARIES + 3 * CELL * min(rows, CHUNK) * width
+    return Cost(memory, START + PREDICTION + PREDICTED_CELL * rows * max(columns, width))
+
+
+def _about_rows(source: TableSource) -> float:
+    """How many rows a text file has, by the part of it that its first ones take."""
+    first = next(iter(source.chunks(CHUNK)))
+    whole = len(first) < CHUNK
+    return len(first) / (1.0 if whole or not source.share else source.share)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pinvgcn.distributed.group import together
 from pinvgcn.errors import ModelFileError, UnseenValueWarning
@@ -24,11 +23,11 @@ from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.jobs import Cost, Progress, fingerprint, silent
 from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
-from pinvgcn.tables.cost import cost_of_prediction
 from pinvgcn.tables.files import Copies, TableFiles
-from pinvgcn.tables.plan import Target
+from pinvgcn.tables.plan import Target, cost_of_prediction
 
 ROWS = 20_000  # of a chunk
+SUMMED = ("rows", "without_prediction", "agree_with_target", "rows_with_target")
 
 
 @dataclass(frozen=True)
@@ -70,30 +69,27 @@ class TableModel:
             self.classifier.fitted_.thresholds(sets, classes=self.target.classes)
         return names
 
-    def predict(self, applied: Applied) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-        """Codes (n,), -1 where no value of a row is known, probabilities (n, m), unseen cells by column."""
-        frame = applied.frame
+    def predict(
+        self, applied: Applied, sets: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, dict[str, int]]:
+        """Codes (n,), -1 where no value of a row is known; probabilities (n, m); with a coverage the sets, a
+        mask (n, m); cells with values that training never saw, by column."""
         nodes = self.classifier.fitted_.nodes
         assert isinstance(nodes, TableNodes)
-        H, unseen = nodes.encoder.transform(frame)
+        H, unseen = nodes.encoder.transform(applied.frame)
         known = (np.asarray(H.sum(axis=1)).ravel() > 0) & applied.shared
-        codes = np.full(len(frame), -1)
-        proba = np.full((len(frame), len(self.target.classes)), np.nan)
+        codes = np.full(len(known), -1)
+        proba = np.full((len(known), len(self.target.classes)), np.nan)
+        found = np.zeros(proba.shape, dtype=bool)
         if known.any():
+            frame = applied.frame[known]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnseenValueWarning)  # counted here, over all chunks
-                proba[known] = self.classifier.predict_proba(frame[known])
+                proba[known] = self.classifier.predict_proba(frame)
+                if sets is not None:
+                    found[known] = self.classifier.predict_set(frame, coverage=sets)
             codes[known] = proba[known].argmax(axis=1)
-        return codes, proba, unseen
-
-    def predict_set(self, frame: pd.DataFrame, known: np.ndarray, coverage: float) -> np.ndarray:
-        """The sets (n, m) of the rows that are ``known``, as a mask."""
-        sets = np.zeros((len(frame), len(self.target.classes)), dtype=bool)
-        if known.any():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnseenValueWarning)
-                sets[known] = self.classifier.predict_set(frame[known], coverage=coverage)
-        return sets
+        return codes, proba, None if sets is None else found, unseen
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,6 @@ class Predicted:
     sets: SetSizes | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
         return {
             "rows": self.rows,
             "classes": list(self.classes),
@@ -130,26 +125,23 @@ class Predicted:
 
     @classmethod
     def of_parts(cls, parts: Sequence[dict[str, Any]], *, seconds: float) -> Predicted:
-        """Of one table, from the ``as_dict`` of each of its files."""
+        """Of one table, from the ``as_dict`` of each of its parts."""
         unseen: Counter[str] = Counter()
         unread: Counter[str] = Counter()
         for part in parts:
             unseen.update(part["unseen_values"])
             unread.update(part["unread_cells"])
-
-        def total(name: str) -> int:
-            return sum(part[name] for part in parts)
-
+        total = {name: sum(part[name] for part in parts) for name in SUMMED}
         sets = [part["sets"] for part in parts if part["sets"] is not None]
         return cls(
-            total("rows"),
+            total["rows"],
             tuple(parts[0]["classes"]),
             np.sum([part["predicted_per_class"] for part in parts], axis=0),
-            total("without_prediction"),
+            total["without_prediction"],
             dict(unseen),
             dict(unread),
-            total("agree_with_target"),
-            total("rows_with_target"),
+            total["agree_with_target"],
+            total["rows_with_target"],
             tuple(dict.fromkeys(note for part in parts for note in part["notes"])),
             {"all": seconds},
             SetSizes(sets[0]["coverage"], np.sum([one["sizes"] for one in sets], axis=0)) if sets else None,
@@ -180,45 +172,32 @@ def predict_table(
     started = time.perf_counter()
     table = TableModel.of(model)
     source = source if isinstance(source, TableSource) else open_table(source)
-    target, recipe = table.target, table.recipe
+    target, recipe, parts, done = table.target, table.recipe, [], 0
     names = table.check(source, probabilities=probabilities, sets=sets)
-    source.check_copy(out, force=force)
-    counts, without, checked, right, done = np.zeros(len(target.classes), dtype=np.int64), 0, 0, 0, 0
-    unseen: Counter[str] = Counter()
-    unread: Counter[str] = Counter()
-    sizes = None if sets is None else SetSizes(sets, np.zeros(len(counts) + 1, dtype=np.int64))
     with source.writer(out, names, force=force, decimal=recipe.decimal) as writer:
         for chunk in source.chunks(rows):
             applied = recipe.apply(chunk)
-            codes, proba, met = table.predict(applied)
-            said = codes >= 0
-            found = None if sets is None else table.predict_set(applied.frame, said, sets)
+            codes, proba, found, unseen = table.predict(applied, sets)
             writer.write(answer_columns(target, codes, proba, names, found))
-            if sizes is not None and found is not None:
-                sizes += SetSizes.of(sizes.coverage, found[said])
-            counts += np.bincount(codes[said], minlength=len(counts))
-            without += int((~said).sum())
-            unseen.update({name: count for name, count in met.items() if count})
-            unread.update(applied.unread)
+            said, true = codes >= 0, np.full(len(codes), -1)
             if target.name in chunk:
                 true = target.codes_of(chunk[target.name])
-                checked += int((true >= 0).sum())
-                right += int(((true == codes) & (true >= 0)).sum())
+            part = Predicted(
+                rows=len(chunk),
+                classes=target.classes,
+                counts=np.bincount(codes[said], minlength=len(target.classes)),
+                without=int((~said).sum()),
+                unseen={name: count for name, count in unseen.items() if count},
+                unread=applied.unread,
+                right=int(((true == codes) & (true >= 0)).sum()),
+                checked=int((true >= 0).sum()),
+                notes=source.notes,
+                sets=None if sets is None or found is None else SetSizes.of(sets, found[said]),
+            )
+            parts.append(part.as_dict())
             done += len(chunk)
             progress(source.path.name, done, round(done / source.share) if source.share else 0)
-    return Predicted(
-        done,
-        target.classes,
-        counts,
-        without,
-        dict(unseen),
-        dict(unread),
-        right,
-        checked,
-        source.notes,
-        {"all": time.perf_counter() - started},
-        sizes,
-    )
+    return Predicted.of_parts(parts, seconds=time.perf_counter() - started)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ class Projection:
 
     @property
     def aspect(self) -> float:
-        """Height over width of the window."""
         left, right, bottom, top = self.window
         return (top - bottom) / (right - left)
 
