@@ -1,6 +1,9 @@
-"""Numbers in sentences."""
+"""Numbers and names in sentences."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 def counted(count: int, noun: str) -> str:
@@ -27,3 +30,10 @@ def decimal(number: float, places: int, *, plus: bool = False) -> str:
 def cut(text: str, room: int) -> str:
     """As much of a text as there is room for."""
     return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Which of the names may have been meant, whatever its capitals; None where none is near."""
+    folded = {known.casefold(): known for known in names}
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
+    return folded[near[0]] if near else None

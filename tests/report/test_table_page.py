@@ -11,7 +11,7 @@ import pytest
 from pinvgcn.cli.classify import print_result
 from pinvgcn.io import open_table
 from pinvgcn.report.held_out import HeldOut, estimate_notes, held_out_of_table
-from pinvgcn.report.table_page import table_page
+from pinvgcn.report.pages import table_page
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
 

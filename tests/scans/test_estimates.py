@@ -13,7 +13,7 @@ from pinvgcn.cli.segment import announce
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.report.evaluation import Score
 from pinvgcn.report.held_out import HeldOut
-from pinvgcn.report.scan_page import scan_page
+from pinvgcn.report.pages import scan_page
 from pinvgcn.scans import SegmentRequest, segment
 
 GOOD = AccuracyEstimate(0.962, 0.948, 0.974, basis="labels held out at distances like those of the points")

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from pinvgcn.io import open_table
-from pinvgcn.report.table_page import table_page
+from pinvgcn.report.pages import table_page
 from pinvgcn.tables import Classified, classify_table, plan_table
 from pinvgcn.tables import classify as job
 from pinvgcn.tables.questions import COLUMNS, row_questions, spread_over_rows, write_questions

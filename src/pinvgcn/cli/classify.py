@@ -87,7 +87,7 @@ def classify(
     with loading():
         from pinvgcn.jobs import fingerprint
         from pinvgcn.report.held_out import held_out_of_table, steps
-        from pinvgcn.report.table_page import write_table_report
+        from pinvgcn.report.pages import write_table_report
         from pinvgcn.tables import ClassifyRequest, TableFiles, classify_table, plan_table
         from pinvgcn.tables import save_model as save
         from pinvgcn.tables.classify import STEPS, check_request

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from pinvgcn.cli import options
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from pinvgcn.experiments.comparison import Comparison
 
 
 def compare(
@@ -68,7 +63,7 @@ def compare(
     are scored: accuracy, macro F1, seconds and memory. On scans all methods see the
     same local shapes, and their probabilities are averaged in the same way.
     """
-    from pinvgcn.cli.console import loading, note, say
+    from pinvgcn.cli.console import comparison_table, loading, note, say
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
     from pinvgcn.jobs.files import check_absent, prepare_folder
@@ -120,37 +115,3 @@ def compare(
     titles = {method.name: method.title for method in comparison.methods}
     note(*(f"without {titles[name]}: {reason}" for name, reason in comparison.failures.items()))
     note(*comparison.notes())
-
-
-def comparison_table(comparison: Comparison, *, measured: bool = False) -> Table:
-    """One line a method, the most accurate first and in bold, whichever it is; of one that was ``measured``
-    macro F1 and memory, and an arrow at ours."""
-    from rich.text import Text
-
-    from pinvgcn.cli import console
-    from pinvgcn.experiments.methods.pinvgcn import OURS
-    from pinvgcn.report.page import memory_text
-
-    task, lines, several = comparison.task, comparison.summaries(), len(comparison.seeds) > 1
-    heads = ("accuracy, %", "macro F1, %", "seconds", "memory")
-    table = console.table(
-        f"{task.title}: {task.rows:,} {task.noun}, {len(task.class_names)} classes, {task.amount}",
-        "method",
-        *(heads if measured else ("accuracy", "mean recall", "seconds")),
-    )
-    for line in lines:
-        spreads = [f" ± {100 * sd:.1f}" if several else "" for sd in (line.accuracy_sd, line.macro_f1_sd)]
-        accuracy = f"{100 * line.accuracy:.1f}{spreads[0]}"
-        cells = [f"{accuracy} %", f"{100 * line.mean_recall:.1f} %", f"{line.total_seconds:.2f}"]
-        title = line.title
-        if measured:
-            f1 = f"{100 * line.macro_f1:.1f}{spreads[1]}"
-            cells = [accuracy, f1, f"{line.total_seconds:.1f}", memory_text(line.memory)]
-            title = f"{'→' if line.method == OURS else ' '} {title}"
-        elif "spectrum" in line.seconds:
-            stages = ("graph", "spectrum", "training")
-            table.caption = f"{title}: " + ", ".join(f"{s} {line.seconds[s]:.2f} s" for s in stages)
-        table.add_row(Text(title), *cells, style="bold" if line.accuracy == lines[0].accuracy else "")
-    if measured and several:
-        table.caption = f"Means ± standard deviations over {len(comparison.seeds)} choices of labels."
-    return table

@@ -31,8 +31,7 @@ def demo(
     the table is UCI Mushroom with 10 labels a class. Simple methods get the same.
     All data are in the package. The report has pictures and opens in any browser.
     """
-    from pinvgcn.cli.compare import comparison_table
-    from pinvgcn.cli.console import loading, note, say
+    from pinvgcn.cli.console import comparison_table, loading, note, say
     from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
     from pinvgcn.jobs.files import prepare_folder

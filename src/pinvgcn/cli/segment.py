@@ -150,7 +150,7 @@ def run_scans(
             result = scans.segment(request, progress, group=group)
             others = [request.report, request.save_model]
             if request.report is not None:
-                from pinvgcn.report.scan_page import write_scan_report
+                from pinvgcn.report.pages import write_scan_report
 
                 seed = request.random_state
                 heldout = write_scan_report(result, request.report, random_state=seed, tell=progress)

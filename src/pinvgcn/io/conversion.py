@@ -17,8 +17,7 @@ from pinvgcn.io import pcd, ply
 from pinvgcn.io.atomic import reading
 from pinvgcn.io.las_writer import column_type
 from pinvgcn.io.point_rows import Scalar, narrowed, row_type
-from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
-from pinvgcn.io.scan_writer import ScanWriter, exact_cast
+from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource, ScanWriter, exact_cast
 from pinvgcn.io.text import digits, open_output, quoted
 
 MODULES = {"ply": ply, "pcd": pcd}

@@ -100,17 +100,6 @@ def is_virtual(path: Path) -> bool:
 
 def listed(path: Path) -> list[Path]:
     """The scans of a virtual point cloud in its order, all of which are there."""
-    found: dict[Path, Path] = {}
-    for number, feature in enumerate(_features(path), start=1):
-        scan = _scan(path, number, feature)
-        place = scan.resolve()
-        if place in found:
-            raise ScanFileError(f"{path} must list each scan once. Got {scan} twice.")
-        found[place] = scan
-    return list(found.values())
-
-
-def _features(path: Path) -> list[Any]:
     if not path.is_file():
         raise ScanFileError(f"There is no file {path}.")
     try:
@@ -128,35 +117,36 @@ def _features(path: Path) -> list[Any]:
         )
     if not features:
         raise ScanFileError(f"{path} must list scans. Got none.")
-    return features
+    found: dict[Path, Path] = {}
+    for number, feature in enumerate(features, start=1):
+        try:
+            scan = _scan(path.parent, feature)
+        except (ScanFileError, ValueError) as error:  # of no URL, too
+            raise ScanFileError(f"{path}, feature {number}: {error}") from None
+        if (place := scan.resolve()) in found:
+            raise ScanFileError(f"{path} must list each scan once. Got {scan} twice.")
+        found[place] = scan
+    return list(found.values())
 
 
-def _scan(path: Path, number: int, feature: Any) -> Path:
+def _scan(folder: Path, feature: Any) -> Path:
+    """The scan of a feature; an error says what is wrong with it."""
     assets = feature.get("assets") if isinstance(feature, dict) else None
     asset = assets.get("data", next(iter(assets.values()), None)) if isinstance(assets, dict) else None
     href = asset.get("href") if isinstance(asset, dict) else None
     if not isinstance(href, str) or not href or "\0" in href:
-        raise ScanFileError(
-            f"{path}, feature {number}: it must have a scan as its asset 'data', with a path as 'href'. "
-            "Got none."
-        )
+        raise ScanFileError("it must have a scan as its asset 'data', with a path as 'href'. Got none.")
     url = urlsplit(href)
     if url.scheme == "file" and url.netloc in ("", "localhost"):
-        scan = path.parent / unquote(url.path)
+        scan = folder / unquote(url.path)
     elif url.scheme == "file" or _REMOTE.match(href):
-        raise ScanFileError(
-            f"{path}, feature {number}: scans must be on this machine. Got {href}; download it, and list the "
-            "copy."
-        )
+        raise ScanFileError(f"scans must be on this machine. Got {href}; download it, and list the copy.")
     else:
-        scan = path.parent / href
-        decoded = path.parent / unquote(href)  # an href may be a URL, in which a space is %20
+        scan = folder / href
+        decoded = folder / unquote(href)  # an href may be a URL, in which a space is %20
         scan = decoded if not scan.exists() and decoded.exists() else scan
     if is_virtual(scan):
-        raise ScanFileError(
-            f"{path}, feature {number}: it must be a scan. Got {href}, a virtual point cloud itself; list "
-            "its scans."
-        )
+        raise ScanFileError(f"it must be a scan. Got {href}, a virtual point cloud itself; list its scans.")
     if not scan.is_file():
-        raise ScanFileError(f"{path}, feature {number}: there is no file {scan}.")
+        raise ScanFileError(f"there is no file {scan}.")
     return scan

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.atomic import reading
 from pinvgcn.io.las_layout import LARGEST_CHUNK, Layout, Record, check_chunks, read_evlrs, read_layout
-from pinvgcn.io.scan import ScanChunk, ScanSource
-from pinvgcn.io.scan_writer import ScanWriter, exact_cast
+from pinvgcn.io.scan import ScanChunk, ScanSource, ScanWriter, exact_cast
 
 if TYPE_CHECKING:
     import laspy

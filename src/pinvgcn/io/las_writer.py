@@ -34,7 +34,7 @@ from pinvgcn.io.las_layout import (
     Record,
     read_evlrs,
 )  # fmt: skip
-from pinvgcn.io.scan_writer import ScanWriter, copy_bytes
+from pinvgcn.io.scan import ScanWriter, copy_bytes
 
 if TYPE_CHECKING:
     import lazrs

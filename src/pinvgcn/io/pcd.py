@@ -20,8 +20,7 @@ import numpy as np
 from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.atomic import reading
 from pinvgcn.io.point_rows import LONGEST_HEADER, LONGEST_ROW, RowSource, RowWriter, Scalar, narrowed
-from pinvgcn.io.scan import ScanChunk
-from pinvgcn.io.scan_writer import ScanWriter
+from pinvgcn.io.scan import ScanChunk, ScanWriter
 
 ENCODINGS = ("ascii", "binary", "binary_compressed")
 WIDTHS = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}

@@ -15,7 +15,7 @@ import numpy as np
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.atomic import reading
 from pinvgcn.io.point_rows import LONGEST_HEADER, RowSource, RowWriter, Scalar, narrowed
-from pinvgcn.io.scan_writer import ScanWriter
+from pinvgcn.io.scan import ScanWriter
 
 Order = Literal["<", ">", "="]
 ORDERS: dict[str, Order] = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}

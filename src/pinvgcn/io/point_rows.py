@@ -17,8 +17,7 @@ import numpy as np
 
 from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.atomic import reading
-from pinvgcn.io.scan import ScanChunk, ScanSource
-from pinvgcn.io.scan_writer import ScanWriter, copy_bytes, exact_cast
+from pinvgcn.io.scan import ScanChunk, ScanSource, ScanWriter, copy_bytes, exact_cast
 from pinvgcn.io.text import LineReader, are_data, digits, put_cells
 from pinvgcn.io.text_columns import Dialect, NumberReader
 

@@ -5,7 +5,6 @@ The format is that of the content, whatever the name says. Nothing is held in me
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +16,7 @@ import pandas as pd
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ColumnError, ParameterError, TableFileError
 from pinvgcn.io.atomic import atomic_file, check_output
+from pinvgcn.wording import nearest
 
 ROWS = 100_000  # of a chunk
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".csv.gz", ".tsv.gz", ".txt.gz")  # of files in a folder
@@ -124,10 +124,9 @@ def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
 
 def unknown_column(name: str, columns: Sequence[str], path: Path | str) -> ColumnError:
     """The error of a column that is not there: what is, and what may have been meant."""
-    folded = {column.casefold(): column for column in columns}
-    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
+    near = nearest(name, columns)
     shown = ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
-    meant = f"Did you mean {folded[near[0]]!r}? " if near else ""
+    meant = f"Did you mean {near!r}? " if near else ""
     return ColumnError(f"{path} has no column {name!r}. {meant}It has: {shown}.")
 
 
@@ -140,7 +139,10 @@ def open_table(path: str | Path) -> TableSource:
     if path.is_dir():
         raise TableFileError(f"The table must be a file. Got the folder {str(path)!r} instead.")
     if not path.exists():
-        raise TableFileError(f"There is no file {path}.{_near(path)}")
+        beside = [file.name for file in path.parent.glob("*") if file.is_file()]
+        near = nearest(path.name, beside)
+        meant = "" if near is None else f" Did you mean {path.with_name(near)}?"
+        raise TableFileError(f"There is no file {path}.{meant}")
     try:
         with path.open("rb") as file:
             parquet = file.read(len(MAGIC)) == MAGIC
@@ -149,16 +151,6 @@ def open_table(path: str | Path) -> TableSource:
         raise
     except OSError as error:
         raise TableFileError(f"{path} cannot be read: {error.strerror or error}.") from None
-
-
-def _near(path: Path) -> str:
-    """A file beside it that may have been meant."""
-    try:
-        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f" Did you mean {path.with_name(near[0])}?" if near else ""
 
 
 class TableParts(TableSource):

@@ -15,8 +15,7 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.atomic import reading
-from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource
-from pinvgcn.io.scan_writer import ScanWriter
+from pinvgcn.io.scan import PIECE, ScanChunk, ScanSource, ScanWriter
 from pinvgcn.io.text import (
     LONGEST,
     LineReader,

@@ -115,6 +115,16 @@ def check_outputs(
             check_output(path, force=force or output.own)
 
 
+def check_folder(folder: Path, files: Iterable[Path], endings: tuple[str, ...]) -> None:
+    """Refuse what cannot be a folder for copies of ``files``, whose names have such ``endings``."""
+    if folder.name.lower().endswith(endings) and not folder.is_dir():
+        raise ParameterError(f"The copies of several go into a folder. Got {str(folder)!r}; name a folder.")
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"The copies of several go into a folder. Got the file {str(folder)!r} instead.")
+    if any(path.resolve().parent == folder.resolve() for path in files):
+        raise ParameterError(f"The copies must not replace the parts. Got their own folder {str(folder)!r}.")
+
+
 def prepare_folder(path: str | Path) -> Path:
     """Create the folder where it is missing, and make sure that files can be written there.
 

@@ -3,11 +3,11 @@
 - ``evaluation``: accuracy, recall, F1 and their intervals, from a confusion matrix
 - ``held_out``: methods fitted without each fold of the labels, of a scan and of a table
 - ``learned``: the filters of a trained network, as numbers
-- ``figures``: numbers in, inline SVG out; ``scan``, ``table``, ``model``, ``curves``, ``methods``
+- ``figures``: numbers in, inline SVG out; ``scan``, ``table``, ``model``, ``methods``
 - ``page``: a template and values in, a page out
 - ``templates``: a file for each kind of report, and one style sheet
-- ``scan_page``, ``table_page``: the pages of ``pinvgcn segment --report`` and ``classify --report``
+- ``pages``: those of ``pinvgcn segment --report`` and ``classify --report``
 
-Another figure is a function in ``figures`` that returns an SVG, a line in the page's module that calls it,
+Another figure is a function in ``figures`` that returns an SVG, a line in ``pages`` that calls it,
 and a line in the page's template that shows it.
 """

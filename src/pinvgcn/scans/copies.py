@@ -18,7 +18,7 @@ from pinvgcn.errors import LabelError, ParameterError, ScanFileError
 from pinvgcn.fitting.prediction_sets import MOST, SetSizes, as_bits, as_words, check_words, from_bits
 from pinvgcn.io import ScanSource, ScanWriter
 from pinvgcn.io.atomic import atomic_file
-from pinvgcn.io.scan_writer import format_of
+from pinvgcn.io.scan import format_of
 from pinvgcn.jobs import Progress
 from pinvgcn.scans.labels import CLASSIFICATION, LAS
 from pinvgcn.scans.protection import FOREIGN, FREE, Protected

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.distributed.group import Group
 from pinvgcn.errors import DataError, ModelFileError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.io import ScanChunk, ScanSource
@@ -124,33 +123,3 @@ def candidates(source: ScanSource, wanted: tuple[str, ...] | None, *, besides: s
     numbers = [field for field, dtype in source.fields.items() if dtype.kind in "biuf" and field != besides]
     found = {plain_name(field): field for field in reversed(numbers) if plain_name(field) in USEFUL}
     return [found[name] for name in USEFUL if name in found]
-
-
-class ColumnRanges:
-    """The least and greatest value of columns that come piece by piece, and whether all are numbers."""
-
-    def __init__(self, names: list[str], group: Group) -> None:
-        self.names, self.group = names, group
-        self.low, self.high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
-        self.gaps = np.zeros(len(names), dtype=bool)
-
-    def add(self, columns: dict[str, np.ndarray], rows: np.ndarray) -> None:
-        """Look at these rows of a piece."""
-        for at, name in enumerate(self.names):
-            values = np.asarray(columns[name][rows], dtype=float)
-            if not np.isfinite(values).all():
-                self.gaps[at] = True
-            else:
-                self.low[at] = values.min(initial=self.low[at])
-                self.high[at] = values.max(initial=self.high[at])
-
-    def split(self) -> tuple[list[str], dict[str, str]]:
-        """The columns that can be used, by the values of all processes, and why the others cannot."""
-        group = self.group
-        low, high, gaps = group.smallest(self.low), group.largest(self.high), group.largest(self.gaps)
-        left = {
-            name: "has gaps" if gap else "is the same everywhere"
-            for name, gap, varies in zip(self.names, gaps, low < high, strict=True)
-            if gap or not varies
-        }
-        return [name for name in self.names if name not in left], left

@@ -17,7 +17,7 @@ from pinvgcn.errors import ModelFileError, ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.tiles import Piece
 from pinvgcn.fitting.conformal import check_coverage
-from pinvgcn.io.scan_writer import format_of
+from pinvgcn.io.scan import format_of
 from pinvgcn.jobs import Output, Progress, WorkFolder, check_outputs, fingerprint
 from pinvgcn.jobs.work_folder import NAME
 from pinvgcn.scans.copies import ScanCopy, default_field

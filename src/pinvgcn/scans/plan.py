@@ -77,13 +77,11 @@ def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = AL
         memory, tile = fitted * FIT_BYTES, 0 if whole else tile
     else:
         assert job.model is not None
-        model, members, memory, seconds = job.model, job.model.fitted_.ensemble.members, 0, every
-        nodes = model.fitted_.nodes
+        fitted_model, memory, seconds = job.model.fitted_, 0, every
+        members, nodes = fitted_model.ensemble.members, fitted_model.nodes
         local = isinstance(nodes, CloudNodes) and nodes.geometry
-        facts = {
-            "model": f"{request.model}, {counted(len(seen.classes), 'class')}, of "
-            f"{counted(model.spectrum_.n_nodes, 'point')}"
-        }
+        classes, points = counted(len(seen.classes), "class"), counted(job.model.spectrum_.n_nodes, "point")
+        facts = {"model": f"{request.model}, {classes}, of {points}"}
     each = 8 * len(seen.classes) * members if request.sets is not None else 0  # bytes of the members' own p
     rounds = 8 * len(seen.classes) * (GROUPED_ROUNDS - 1)
     cost = Cost(
@@ -98,11 +96,9 @@ def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = AL
 def _inputs(job: ScanJob, seen: Survey, *, local: bool) -> dict[str, str]:
     files, group = job.files, job.group
     unit = "metres" if files.metres == 1 else f"{files.metres:g} m"
-    count = f"{counted(files.count, 'point')}, unit {unit}"
-    if len(files.paths) == 1:
-        facts = {"scan": f"{files.paths[0]}, {files.format.upper()}, {count}"}
-    else:
-        facts = {"scans": f"{len(files.paths)} files, {count}"}
+    one = len(files.paths) == 1
+    what = f"{files.paths[0]}, {files.format.upper()}" if one else f"{len(files.paths)} files"
+    facts = {"scan" if one else "scans": f"{what}, {counted(files.count, 'point')}, unit {unit}"}
     columns = seen.frame.fields(files.open(0))
     facts["features"] = ", ".join(["position", *(["local shape"] if local else []), *columns])
     if not group.alone:
@@ -112,13 +108,11 @@ def _inputs(job: ScanJob, seen: Survey, *, local: bool) -> dict[str, str]:
 
 
 def _labels(seen: Survey, fitted: int, *, whole: bool, asprs: bool) -> dict[str, str]:
-    names = [name_of(value, asprs=asprs) for value in seen.classes]
-    how = f"about {fitted:,} of {seen.points:,} points: the labelled ones and others at random"
-    if whole:
-        how = f"all {counted(fitted, 'point')}, in memory"
+    pairs = zip(seen.classes, seen.counts, strict=True)
+    some = f"about {fitted:,} of {seen.points:,} points: the labelled ones and others at random"
     return {
-        "labels": ", ".join(f"{count:,} of {name}" for name, count in zip(names, seen.counts, strict=True)),
-        "fitted to": how,
+        "labels": ", ".join(f"{count:,} of {name_of(value, asprs=asprs)}" for value, count in pairs),
+        "fitted to": f"all {counted(fitted, 'point')}, in memory" if whole else some,
     }
 
 
@@ -130,7 +124,7 @@ def _outputs(job: ScanJob, seen: Survey) -> dict[str, str]:
         facts["protected"] = "; ".join(lines)
     if copy.sets:
         facts["set goes to"] = f"{SET}: {explained(seen.classes, copy.format)}"
-    facts["written"] = f"{request.out}, {copy.format.upper()}" if request.folder is None else str(request.out)
+    facts["written"] = str(request.out) + (f", {copy.format.upper()}" if request.folder is None else "")
     if request.questions is not None:
         facts["questions"] = f"{COUNT} at most, in {request.questions}"
     return facts

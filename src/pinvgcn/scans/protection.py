@@ -56,7 +56,7 @@ class Protection:
         if field is None:
             raise DataError(
                 f"{option} needs the classes of the file, and {source.path} has no column that holds them: "
-                f"name it with --field. Its fields: {', '.join(source.fields) or 'none besides x, y, z'}."
+                f"name it with --field. Its fields: {source.listed_fields}."
             )
         rule = cls(option, words, field)
         rule.check(source)

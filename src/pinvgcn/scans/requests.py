@@ -15,12 +15,12 @@ import numpy as np
 
 from pinvgcn.checks import check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.errors import DataError, ParameterError
+from pinvgcn.errors import DataError
 from pinvgcn.features.tiles import SIZE, share_out
 from pinvgcn.io import Bounds, ScanSource, open_scan
 from pinvgcn.io.atomic import check_output
-from pinvgcn.io.scan_writer import ENDINGS
-from pinvgcn.jobs.files import input_files, stands_for_several
+from pinvgcn.io.scan import ENDINGS
+from pinvgcn.jobs.files import check_folder, input_files, stands_for_several
 from pinvgcn.jobs.work_folder import work_place
 from pinvgcn.scans.labels import LAS
 
@@ -64,16 +64,8 @@ class _Options(_Places):
         """That ``out`` can be written, or can be a folder where it must be one."""
         if self.folder is None:
             check_output(self.out, force=True)
-            return
-        if self.out.exists() and not self.out.is_dir():
-            raise ParameterError(
-                f"The copies of several scans need a folder. Got the file {self.out} as -o instead."
-            )
-        if not self.out.exists() and self.out.suffix.lower() in ENDINGS:
-            raise ParameterError(
-                "The copies of several scans go into a folder, which is made. "
-                f"Got {self.out} as -o, the name of a scan."
-            )
+        else:
+            check_folder(self.out, [], tuple(ENDINGS))
 
     def copy(self, scan: Path) -> Path:
         return self.out if self.folder is None else self.folder / scan.name

@@ -5,17 +5,17 @@ Each process reads its own files; then all know the same.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import DataError, LabelError
 from pinvgcn.io import ScanSource
 from pinvgcn.jobs import Progress
-from pinvgcn.scans.frame import ColumnRanges, Frame, candidates, fields_of, plain_name
+from pinvgcn.scans.frame import Frame, candidates, fields_of, plain_name
 from pinvgcn.scans.labels import (
     CLASSIFICATION,
     MOST,
@@ -30,6 +30,7 @@ from pinvgcn.scans.labels import (
 )
 from pinvgcn.scans.protection import Protected
 from pinvgcn.scans.requests import PIECE, ScanFiles, SegmentRequest
+from pinvgcn.wording import nearest
 
 
 @dataclass(frozen=True)
@@ -184,18 +185,46 @@ class _Reader:
         return used, {self.names[name]: why for name, why in {**self.lacking, **left_out}.items()}
 
 
+class ColumnRanges:
+    """The least and greatest value of columns that come piece by piece, and whether all are numbers."""
+
+    def __init__(self, names: list[str], group: Group) -> None:
+        self.names, self.group = names, group
+        self.low, self.high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
+        self.gaps = np.zeros(len(names), dtype=bool)
+
+    def add(self, columns: dict[str, np.ndarray], rows: np.ndarray) -> None:
+        """Look at these rows of a piece."""
+        for at, name in enumerate(self.names):
+            values = np.asarray(columns[name][rows], dtype=float)
+            if not np.isfinite(values).all():
+                self.gaps[at] = True
+            else:
+                self.low[at] = values.min(initial=self.low[at])
+                self.high[at] = values.max(initial=self.high[at])
+
+    def split(self) -> tuple[list[str], dict[str, str]]:
+        """The columns that can be used, by the values of all processes, and why the others cannot."""
+        group = self.group
+        low, high, gaps = group.smallest(self.low), group.largest(self.high), group.largest(self.gaps)
+        left = {
+            name: "has gaps" if gap else "is the same everywhere"
+            for name, gap, varies in zip(self.names, gaps, low < high, strict=True)
+            if gap or not varies
+        }
+        return [name for name in self.names if name not in left], left
+
+
 def is_file(labels: str, source: ScanSource) -> bool:
     """Whether labels are in a file of their own; an error where the name promises one that is not there."""
     if labels in source.fields:
         return False
     path = Path(labels)
     if not path.is_file() and path.suffix.lower() in (".csv", ".tsv", ".txt"):
-        names = {name.lower(): name for name in source.fields}
-        near = difflib.get_close_matches(path.stem.lower(), names, n=1, cutoff=0.5)
+        near = nearest(path.stem, source.fields)
         raise DataError(
             f"There is neither a file {labels} nor a field of that name in {source.path}"
-            f"{f'; did you mean {names[near[0]]!r}?' if near else '.'} "
-            f"Its fields: {', '.join(source.fields) or 'none besides x, y, z'}."
+            f"{f'; did you mean {near!r}?' if near else '.'} Its fields: {source.listed_fields}."
         )
     return path.is_file()
 

@@ -8,7 +8,7 @@ if it is there and the folder's note says that this command made it from this fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.features.tiles import share_out
 from pinvgcn.io.tables import ENDINGS, TableParts
 from pinvgcn.jobs import Output, WorkFolder, check_outputs, input_files, work_folder
-from pinvgcn.jobs.files import stands_for_several
+from pinvgcn.jobs.files import check_folder, stands_for_several
 from pinvgcn.jobs.work_folder import stamp, work_place
 
 NOTE = "parts.json"
@@ -44,9 +44,8 @@ class TableFiles:
 
     def of_process(self, files: Sequence[Path]) -> list[int]:
         """The places of this process's part of some files, about equally many bytes for each process."""
-        sizes = [
-            path.stat().st_size if path.exists() else 0 for path in files
-        ]  # opening says what is missing
+        # opening says what is missing
+        sizes = [path.stat().st_size if path.exists() else 0 for path in files]
         return share_out(sizes, self.group.size)[self.group.rank]
 
     def open(self) -> TableParts:
@@ -55,18 +54,15 @@ class TableFiles:
         more = f" and {len(self.tables) - 1} more" if len(self.tables) > 1 else ""
         source = TableParts(f"{self.tables[0]}{more}", files, self.of_process(files), group=self.group)
         with together(self.group):
+            outputs = [Output(option, path) for option, path in self.others.items() if path is not None]
             if self.out is not None and not self.several:
                 source.check_copy(self.out, force=self.force)
+                # --force may replace the table itself
+                if self.out.resolve() not in {path.resolve() for path in files}:
+                    outputs.insert(0, Output("-o", self.out, own=True))
             if self.group.rank == 0:
-                self._check_outputs(files)
+                check_outputs(outputs, inputs=files, force=self.force)
         return source
-
-    def _check_outputs(self, files: Sequence[Path]) -> None:
-        outputs = [Output(option, path) for option, path in self.others.items() if path is not None]
-        read = {path.resolve() for path in files}
-        if self.out is not None and not self.several and self.out.resolve() not in read:
-            outputs.insert(0, Output("-o", self.out, own=True))  # --force may replace the table itself
-        check_outputs(outputs, inputs=files, force=self.force)
 
     @contextmanager
     def copies(self, files: Sequence[Path], command: str) -> Iterator[Copies]:
@@ -80,8 +76,9 @@ class TableFiles:
             return
         with together(group):
             if self.several and group.rank == 0:
-                _check_folder(out, files)
-        with self._work_folder(out, command) as work:
+                check_folder(out, files, ENDINGS)
+        place = work_place(out, several=self.several)
+        with work_folder(place, command, force=self.force, group=group, dry_run=self.dry_run) as work:
             if not self.several:
                 yield Copies(tuple(files), {files[0].name: out})
                 return
@@ -89,10 +86,6 @@ class TableFiles:
                 done = _done(out, files, work, self.force) if group.rank == 0 else []
             names = frozenset(group.values(done)[0])
             yield Copies(tuple(files), {path.name: out / path.name for path in files}, names, command, work)
-
-    def _work_folder(self, out: Path, command: str) -> AbstractContextManager[WorkFolder]:
-        place = work_place(out, several=self.several)
-        return work_folder(place, command, force=self.force, group=self.group, dry_run=self.dry_run)
 
 
 @dataclass(frozen=True)
@@ -127,15 +120,6 @@ class Copies:
 
     def as_dict(self) -> dict[str, int]:
         return {"parts": len(self.files), "parts_done_before": len(self.done)}
-
-
-def _check_folder(folder: Path, files: Sequence[Path]) -> None:
-    if folder.name.lower().endswith(ENDINGS) and not folder.is_dir():
-        raise ParameterError(f"The copies of parts go into a folder. Got {str(folder)!r}; name a folder.")
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"Parts go into a folder. Got the file {str(folder)!r}; choose another name.")
-    if any(path.resolve().parent == folder.resolve() for path in files):
-        raise ParameterError(f"The copies must not replace the parts. Got their own folder {str(folder)!r}.")
 
 
 def _done(folder: Path, files: Sequence[Path], work: WorkFolder, force: bool) -> list[str]:

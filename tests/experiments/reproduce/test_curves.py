@@ -20,7 +20,7 @@ from pinvgcn.experiments.reproduce.figures import (
 )
 from pinvgcn.experiments.reproduce.ledger import Ledger
 from pinvgcn.experiments.reproduce.results import Results
-from pinvgcn.report.figures.curves import Curve, Look, Panel, Scale, draw, without_place
+from pinvgcn.report.figures.methods import Curve, Look, Panel, Scale, draw, without_place
 
 LOOK = Look("Method", "black", "o")
 LINEAR, LOGARITHMIC = Scale("x", "y"), Scale("x", "y", log_y=True)

@@ -29,8 +29,8 @@ from pinvgcn.experiments.reproduce.result_tables import (
 )
 from pinvgcn.experiments.reproduce.results import Reported, Results, RunSummary, paper
 from pinvgcn.experiments.task import TITLES, Method
-from pinvgcn.report.figures.curves import Curve, Line, Look, Panel, Scale, draw, without_place
 from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from pinvgcn.report.figures.methods import Curve, Line, Look, Panel, Scale, draw, without_place
 
 
 @dataclass(frozen=True)

@@ -49,18 +49,10 @@ def training(series: Sequence[tuple[str, np.ndarray, Sequence[float]]]) -> str:
             spectrum.plot(range(1, len(values) + 1), values, "o-", markersize=2.5, linewidth=0.8, **look)
             loss.plot(range(1, len(curve) + 1), curve, linewidth=1.0, **look)
         highest = max(1.0, *(float(np.max(values)) for _, values, _ in series))
-        spectrum.set(
-            title="Non-zero eigenvalues, smallest first",
-            xlabel="number of the eigenvalue",
-            ylabel="eigenvalue λ",
-            ylim=(0, 1.05 * highest),
-        )
-        loss.set(
-            title="Training loss on the labelled rows",
-            xlabel="training epoch",
-            ylabel="cross entropy (log scale)",
-            yscale="log",
-        )
+        spectrum.set(title="Non-zero eigenvalues, smallest first", ylim=(0, 1.05 * highest))
+        spectrum.set(xlabel="number of the eigenvalue", ylabel="eigenvalue λ")
+        loss.set(title="Training loss on the labelled rows", yscale="log")
+        loss.set(xlabel="training epoch", ylabel="cross entropy (log scale)")
         spectrum.legend(loc="lower right")
         loss.legend(loc="upper right")
         light_grid(spectrum)
@@ -127,12 +119,10 @@ def confusion(counts: np.ndarray, class_names: tuple[str, ...], name: str) -> st
     with drawing(0.72 * m + 1.35, 0.72 * m + 0.85) as figure:
         axes = figure.subplots()
         for (true, said), share in np.ndenumerate(shares):
-            count = counts[true, said]
-            look: dict[str, Any] = {
-                "color": BLUE if true == said else VERMILLION,
-                "alpha": 0.04 + 0.5 * share,
-            }
-            axes.add_patch(Rectangle((said - 0.47, true - 0.47), 0.94, 0.94, linewidth=0, **look))
+            count, colour = counts[true, said], BLUE if true == said else VERMILLION
+            square = Rectangle((said - 0.47, true - 0.47), 0.94, 0.94, linewidth=0, color=colour)
+            square.set_alpha(0.04 + 0.5 * share)
+            axes.add_patch(square)
             axes.text(said, true - 0.08, f"{share:.1%}" if count else "0", fontsize=8.5, **centred)
             if count:
                 axes.text(said, true + 0.23, f"{count:,}", fontsize=6.5, alpha=0.75, **centred)

@@ -1,4 +1,7 @@
-"""The page of ``pinvgcn classify --report``: what was read, what was predicted, how far it can be trusted."""
+"""The pages of ``pinvgcn segment --report`` and ``classify --report``.
+
+They say what was read, what came out, and how far it can be trusted.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,107 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.graphs import Graph, Hypergraph
 from pinvgcn.io.atomic import check_output, write_text
+from pinvgcn.io.las import class_name
+from pinvgcn.jobs import Progress, silent
 from pinvgcn.jobs.files import expected_wrong
 from pinvgcn.report import figures
-from pinvgcn.report.held_out import TABLE_FOLDS, HeldOut, estimate_notes
+from pinvgcn.report.held_out import (
+    OURS,
+    SCAN_FOLDS,
+    TABLE_FOLDS,
+    HeldOut,
+    estimate_notes,
+    held_out_of_scan,
+)
 from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
+from pinvgcn.scans import ScanResult
+from pinvgcn.scans.labels import name_of
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 from pinvgcn.tables import Classified
 from pinvgcn.tables.questions import RowQuestion
 from pinvgcn.wording import cut
 
-IN_MATRIX = 12  # classes of a confusion matrix
+QUESTIONS = 10  # places or rows where a label would help
+IN_MATRIX = 12  # classes of the confusion matrix of a table
 ROOM = 10  # characters of their names there
 DRAWN = 20  # columns in the figure of what they are worth
-QUESTIONS = 10  # that are shown
-VALUES = 90  # characters of a row's cells there
+VALUES = 90  # characters of a row's cells
+
+
+def write_scan_report(
+    result: ScanResult, path: Path, *, random_state: int = 0, tell: Progress = silent
+) -> HeldOut | None:
+    """Test the model on held-out labels and write the page; returns how the methods did."""
+    assert result.sample is not None
+    started = time.perf_counter()
+
+    def progress(title: str, fold: int, folds: int) -> None:
+        if title == OURS:  # the others take little time
+            tell("Holding out labels", fold - 1, folds)
+
+    heldout = held_out_of_scan(
+        result.model,
+        np.maximum(result.sample.codes, -1),
+        columns=result.sample.columns,
+        random_state=random_state,
+        progress=progress,
+    )
+    tell("Holding out labels", SCAN_FOLDS, SCAN_FOLDS)
+    result.seconds["holding out labels"] = time.perf_counter() - started
+    tell("Drawing the report", 0, 1)
+    started = time.perf_counter()
+    write_text(path, scan_page(result, heldout))
+    result.seconds["report"] = time.perf_counter() - started
+    return heldout
+
+
+def scan_page(result: ScanResult, heldout: HeldOut | None) -> str:
+    assert result.sample is not None
+    started = time.perf_counter()
+    prior = result.counts / max(int(result.counts.sum()), 1)
+    names = [name_of(value, asprs=result.asprs) for value in result.classes]
+    recall = np.full(len(names), np.nan) if heldout is None else heldout.ours.recall
+    drawn = _scan_figures(result, heldout)
+    return render(
+        "segment.html",
+        result=result,
+        heldout=heldout,
+        prior=prior,
+        classes=list(zip(names, result.given, result.counts, prior, recall, strict=True)),
+        shown=len(result.sample.points),
+        places=result.questions[:QUESTIONS],
+        figures=drawn,
+        stages={**result.seconds, "report": time.perf_counter() - started},
+    )
+
+
+def _scan_figures(result: ScanResult, heldout: HeldOut | None) -> dict[str, str]:
+    assert result.sample is not None
+    model = result.model
+    names = tuple(class_name(c) if result.asprs and isinstance(c, int) else str(c) for c in result.classes)
+    found = {
+        "views": figures.views(result.sample.points, model.transduction_proba_.argmax(axis=1), names),
+        **_network(model, "scan", "Scan"),
+    }
+    if result.confidence_map is not None:
+        places = [(one.x, one.y) for one in result.questions[:QUESTIONS]]
+        found["plan"] = figures.plan(result.confidence_map, places)
+    if heldout is not None:
+        broken = tuple(name.replace(" ", "\n") for name in names)
+        found["confusion"] = figures.confusion(heldout.ours.confusion, broken, "scan")
+    return found
+
+
+def _network(model: PinvGCNClassifier, kind: str, title: str) -> dict[str, str]:
+    """What the network has learned, for both pages."""
+    return {
+        "filters": figures.filters(learned_filters(model), kind),
+        "training": figures.training([(title, np.asarray(model.spectrum_.values), model.loss_curve_)]),
+    }
 
 
 def write_table_report(
@@ -56,7 +143,7 @@ def table_page(
     started = time.perf_counter()
     plan = result.plan
     used = [column.name for column in plan.recipe.used]
-    drawn = _figures(result, heldout)
+    drawn = _table_figures(result, heldout)
     classes = _classes(result, heldout)
     drawing = time.perf_counter() - started
     stages = {**result.seconds, "report": drawing}
@@ -101,15 +188,9 @@ def _classes(result: Classified, heldout: HeldOut | None) -> list[dict[str, Any]
     return rows
 
 
-def _figures(result: Classified, heldout: HeldOut | None) -> dict[str, str]:
+def _table_figures(result: Classified, heldout: HeldOut | None) -> dict[str, str]:
     plan, model, names = result.plan, result.model, result.plan.target.classes
-    found = {
-        "filters": figures.filters(learned_filters(model), "table"),
-        "training": figures.training(
-            [(plan.target.name, np.asarray(model.spectrum_.values), model.loss_curve_)]
-        ),
-        "map": "",
-    }
+    found = {**_network(model, "table", plan.target.name), "map": ""}
     if heldout is not None:
         sizes = heldout.ours.confusion.sum(axis=1)
         shown = np.sort(np.argsort(-sizes, kind="stable")[:IN_MATRIX])
