@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -15,8 +16,9 @@ def reproduce(
     experiment: Annotated[
         str, typer.Argument(metavar="WHAT", help=f"{WORDS[0].upper()}{WORDS[1:]}.")
     ] = "all",
+    # numbers are read below, so that messages say what was typed
     runs: Annotated[
-        int | None,
+        str | None,
         options.option(metavar="INTEGER", help="Runs of each method; without it 5 to 100, by what it costs."),
     ] = None,
     methods: Annotated[
@@ -29,10 +31,10 @@ def reproduce(
     coordinates: Annotated[
         str, options.option(metavar="NAMES", help="Of points: raw, centred, or both.")
     ] = "raw",
-    seed_start: Annotated[int, options.option(metavar="INTEGER", help="The seed of the first run.")] = 0,
+    seed_start: Annotated[str, options.option(metavar="INTEGER", help="The seed of the first run.")] = "0",
     budget: Annotated[
-        float, options.option(metavar="SECONDS", help="Seconds of a method on a data set at most.")
-    ] = 3600.0,
+        str, options.option(metavar="SECONDS", help="Seconds of a method on a data set at most.")
+    ] = "3600",
     retry: Annotated[bool, options.option("--retry", help="Try again what has failed before.")] = False,
     again: Annotated[bool, options.option("--again", help="Do again what another commit has done.")] = False,
     dry_run: Annotated[
@@ -61,13 +63,13 @@ def reproduce(
         from pinvgcn.experiments.reproduce.ledger import has_report, kept_runs
     request = ReproduceRequest(
         experiment=experiment,
-        runs=runs,
+        runs=None if runs is None else _read(runs, int),
         methods=() if methods is None else parse_names("methods", methods),
         training=parse_names("training", training),
         coordinates=parse_names("coordinates", coordinates),
         again=again,
-        seed_start=seed_start,
-        budget=budget,
+        seed_start=_read(seed_start, int),
+        budget=_read(budget, float),
         retry=retry,
     )
     if dry_run:
@@ -98,3 +100,11 @@ def reproduce(
             f"None of the {counted(outcome.asked, 'run')} that were asked for could be done; the report says "
             "why."
         )
+
+
+def _read(text: str, kind: Callable[[str], Any]) -> Any:
+    """A number; what is none stays as it was typed, for the message that refuses it."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text
