@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from pinvgcn.checks import as_sample_weight, check_columns, read_labels
 from pinvgcn.distributed.group import together
 from pinvgcn.errors import LabelError, ParameterError
-from pinvgcn.fitting.bandwidth import sigma_by_labels
 from pinvgcn.fitting.estimate import AccuracyEstimate
-from pinvgcn.fitting.explanation import RowExplanation, TableImportance, column_importance, explain_rows
-from pinvgcn.fitting.fit import learn
+from pinvgcn.fitting.explanation import RowExplanation, explain_rows
+from pinvgcn.fitting.fit import learn, sigma_by_labels
 from pinvgcn.fitting.fitted_model import FittedModel, PlacedRows
+from pinvgcn.fitting.importance import TableImportance, column_importance
 from pinvgcn.fitting.mixed_rows import Sources
 from pinvgcn.fitting.model_file import SavedModel
 from pinvgcn.fitting.nodes import CloudNodes

@@ -22,7 +22,7 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.errors import ModelFileError
 from pinvgcn.features import ColumnRecipe
-from pinvgcn.fitting.prediction_sets import as_words
+from pinvgcn.fitting.conformal import as_words
 from pinvgcn.io import open_table
 from pinvgcn.tables import predict_table
 

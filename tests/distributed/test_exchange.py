@@ -8,9 +8,8 @@ from ranks import SIZES, shares
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.features.averages import Averages
-from pinvgcn.features.cell_size import cell_of
 from pinvgcn.features.exchange import averages_of_all, pyramid_of_all
-from pinvgcn.features.geometry import lattice_for
+from pinvgcn.features.geometry import cell_of, lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
 

@@ -13,8 +13,7 @@ from street_files import NAMES, QUICK, read_copies, write_streets
 
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import InputError, LabelError, ParameterError, PinvGCNError, ScanFileError
-from pinvgcn.features.shared_tiles import shared_tiles
-from pinvgcn.features.tiles import Piece
+from pinvgcn.features.tiles import Piece, shared_tiles
 from pinvgcn.io.atomic import atomic_file, remove_leftovers
 from pinvgcn.jobs import WorkFolder, locked
 from pinvgcn.scans import SegmentRequest, plan, segment

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import pinvgcn.experts.nearest
-from pinvgcn.experts.nearest import nearest
+import pinvgcn.experts.diffusion
+from pinvgcn.experts.diffusion import nearest
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(150, 4)).astype(np.float32)
@@ -30,7 +30,7 @@ def by_force(X: np.ndarray, anchors: np.ndarray, k: int, itself: bool) -> tuple[
 @pytest.mark.parametrize("k", [1, 5, 20])
 @pytest.mark.parametrize("data", DATA)
 def test_all_distances(data, k, itself, form, monkeypatch):
-    monkeypatch.setattr(pinvgcn.experts.nearest, "CHUNK", 32)  # several chunks
+    monkeypatch.setattr(pinvgcn.experts.diffusion, "CHUNK", 32)  # several chunks
     rows = DATA[data]
     anchors = rows[::2] if itself else rows
     found, squares = nearest(form(rows), anchors, k, itself=itself)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway
 
 from pinvgcn.experts import TableColumns
-from pinvgcn.experts.table_rows import LEAST
+from pinvgcn.experts.seen import LEAST
 
 RNG = np.random.default_rng(0)
 M = 60

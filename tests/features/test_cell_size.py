@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinvgcn.datasets import generate_street
-from pinvgcn.features import cell_size as module
-from pinvgcn.features.cell_size import ASKED, cell_of, cell_size, drawn
-from pinvgcn.features.geometry import lattice_for
+from pinvgcn.features import geometry as module
+from pinvgcn.features.geometry import ASKED, cell_of, cell_size, drawn, lattice_for
 from pinvgcn.features.lattice import Lattice
 
 STREET = generate_street(6_000, random_state=0).X

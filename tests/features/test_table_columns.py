@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from pinvgcn.errors import ColumnError, ModelFileError
 from pinvgcn.features import ColumnRecipe
+from pinvgcn.features.table_cells import find_decimal, find_format, parse_dates, parse_numbers
 from pinvgcn.features.table_columns import RARE
 from pinvgcn.features.table_plans import ColumnPlan
-from pinvgcn.features.text_dates import find_format, parse_dates
-from pinvgcn.features.text_numbers import find_decimal, parse_numbers
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -9,11 +9,10 @@ from pinvgcn.datasets import generate_street
 from pinvgcn.features import local_geometry
 from pinvgcn.features import tiles as tiles_module
 from pinvgcn.features.averages import Averages, averaging_lattice
-from pinvgcn.features.cell_size import cell_of
+from pinvgcn.features.geometry import cell_of
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
-from pinvgcn.features.shared_tiles import shared_tiles
-from pinvgcn.features.tiles import Cut, Piece, Tiles
+from pinvgcn.features.tiles import Cut, Piece, Tiles, shared_tiles
 
 
 def clouds() -> dict[str, np.ndarray]:

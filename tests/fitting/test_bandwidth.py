@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.fitting.bandwidth import FACTORS, _clearly_best
+from pinvgcn.fitting.fit import FACTORS, _clearly_best
 from pinvgcn.graphs import automatic_sigma
 
 

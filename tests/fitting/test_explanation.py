@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from pinvgcn import PinvGCNClassifier, SparseGraph
 from pinvgcn.errors import ColumnError, DataError, ModelFileError, ParameterError, UnseenValueWarning
-from pinvgcn.fitting.plain_rows import PlainRows
+from pinvgcn.fitting.table_nodes import PlainRows
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.integers(0, 3, 150)

@@ -8,7 +8,7 @@ import pytest
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ColumnError, DataError, ParameterError
-from pinvgcn.fitting.explanation import column_importance, expert_shares
+from pinvgcn.fitting.importance import column_importance, expert_shares
 
 
 def table(rows=200, noise=5, seed=0):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pinvgcn.datasets import generate_street
 from pinvgcn.features.lattice import Lattice
-from pinvgcn.fitting.labelled_places import COVERED, LabelledPlaces
+from pinvgcn.fitting.scan import COVERED, LabelledPlaces
 
 RNG = np.random.default_rng(0)
 STREET = generate_street(3_000, random_state=0).X

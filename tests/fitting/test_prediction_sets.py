@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pinvgcn.errors import LabelError
-from pinvgcn.fitting.prediction_sets import SetSizes, as_bits, as_words, check_words, from_bits
+from pinvgcn.fitting.conformal import SetSizes, as_bits, as_words, check_words, from_bits
 
 MASKS = st.tuples(st.integers(1, 20), st.integers(1, 64)).flatmap(lambda shape: arrays(bool, shape))
 

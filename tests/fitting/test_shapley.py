@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pinvgcn.fitting.shapley import AllSets, DrawnOrders, game_of
+from pinvgcn.fitting.explanation import AllSets, DrawnOrders, game_of
 
 
 def by_definition(v, d):

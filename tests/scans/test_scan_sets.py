@@ -11,9 +11,8 @@ from streets import QUICK, write_street
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import DatasetError, ExtrapolationWarning, LabelError, ParameterError
-from pinvgcn.features.shared_tiles import shared_tiles
-from pinvgcn.features.tiles import Piece
-from pinvgcn.fitting.prediction_sets import as_bits, as_words
+from pinvgcn.features.tiles import Piece, shared_tiles
+from pinvgcn.fitting.conformal import as_bits, as_words
 from pinvgcn.io import open_scan
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 from pinvgcn.scans.copies import column_type

@@ -17,8 +17,7 @@ from streets import QUICK, write_street
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.errors import DatasetError
-from pinvgcn.features.shared_tiles import shared_tiles
-from pinvgcn.features.tiles import Piece
+from pinvgcn.features.tiles import Piece, shared_tiles
 from pinvgcn.io import ScanSource
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
 from pinvgcn.scans.streaming import answers

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.app.cloud import PIECE, Cloud
 from pinvgcn.app.head import EIGENVECTORS, Surroundings
-from pinvgcn.features.cell_size import cell_size
+from pinvgcn.features.geometry import cell_size
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
 from pinvgcn.features.pyramid import Pyramid

@@ -2,11 +2,11 @@
 
 ::
 
-    Networks    networks of the pseudoinverse filter (``spectral.py``, ``training_nodes.py``)
+    Networks    networks of the pseudoinverse filter (``spectral.py``)
     Forests     random forests and extremely randomised trees (``forest.py``)
-    ByValues    models of the values of a table (``by_values.py``, ``table_rows.py``): ``Linear`` regression
-                (``linear.py``) and ``KernelMachine`` (``kernel.py``)
-    Diffusion   labels spread over a graph of the nearest rows of a table (``diffusion.py``, ``nearest.py``)
+    ByValues    models of the values of a table: ``Linear`` regression (``linear.py``) and ``KernelMachine``
+                (``kernel.py``)
+    Diffusion   labels spread over a graph of the nearest rows of a table (``diffusion.py``)
 
 An expert has one opinion a member of an ensemble; the members differ in the labels that they learn from::
 
@@ -17,15 +17,12 @@ Another expert is a file here; ``fitting/pool.py`` has its name, ``fitting/membe
 ``model_file.py`` there reads its arrays and ``model_shapes.py`` says their shapes.
 """
 
-from pinvgcn.experts.by_values import ByValues
 from pinvgcn.experts.diffusion import Diffusion, NeighbourGraph
 from pinvgcn.experts.forest import Forest, Forests
 from pinvgcn.experts.kernel import KernelMachine
 from pinvgcn.experts.linear import Linear
-from pinvgcn.experts.seen import LabelledRows, Seen
-from pinvgcn.experts.spectral import Networks, NetworkSettings, TrainedNetwork
-from pinvgcn.experts.table_rows import TableColumns
-from pinvgcn.experts.training_nodes import TrainingNodes
+from pinvgcn.experts.seen import ByValues, LabelledRows, Seen, TableColumns
+from pinvgcn.experts.spectral import Networks, NetworkSettings, TrainedNetwork, TrainingNodes
 
 __all__ = [
     "ByValues",

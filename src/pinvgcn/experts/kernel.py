@@ -14,8 +14,7 @@ from scipy.special import log_softmax
 
 from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.experts.linear import regression
-from pinvgcn.experts.seen import LabelledRows
-from pinvgcn.experts.table_rows import TableColumns
+from pinvgcn.experts.seen import LabelledRows, TableColumns
 
 STRENGTH = 3.0  # C of the regression
 WIDTH = 2.0  # γ times the mean squared distance of labelled rows

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from pinvgcn.experts.seen import LabelledRows
-from pinvgcn.experts.table_rows import TableColumns
+from pinvgcn.experts.seen import LabelledRows, TableColumns
 
 STRENGTH = 1.0  # C of the regression: 1/C is the weight of its penalty
 ROUNDS, STILL = 300, 1e-4  # of its solver

@@ -6,11 +6,10 @@
     geometry_names(cell)                 what its columns are called
     ColumnRecipe.learn(frame)            which columns of a table are used, and as what
 
-``lattice`` has cells and positions as whole numbers, ``cell_size`` chooses how large cells are, ``pyramid``
+``lattice`` has cells and positions as whole numbers, ``geometry`` chooses how large cells are, ``pyramid``
 sums moments and makes shapes of them, ``averages`` sums values. ``exchange`` gives processes that share a
-cloud the cells of each other's points, ``tiles`` keeps a cloud on disk. ``table_plans`` recognises what a
-column of a table is, ``table_columns`` says what becomes of it; ``text_numbers`` and ``text_dates`` read
-cells.
+cloud the cells of each other's points, ``tiles`` keeps a cloud on disk. ``table_cells`` reads cells,
+``table_plans`` recognises what a column of a table is, ``table_columns`` says what becomes of it.
 """
 
 from pinvgcn.features.geometry import geometry_names, local_geometry

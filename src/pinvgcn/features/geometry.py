@@ -1,17 +1,26 @@
-"""local_geometry: what surrounds a point, as numbers that a classifier can use."""
+"""local_geometry: what surrounds a point, as numbers that a classifier can use; and how large cells must be.
+
+The median place should have some eight points in the cells around it. A few points of the cloud, drawn by a
+hash of their coordinates, ask how many points their eight cells hold, for several sizes at once. The counts
+add over pieces, tiles and processes, and no order enters.
+"""
 
 from __future__ import annotations
 
+import math
 import numbers
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from pinvgcn.checks import as_points
+from pinvgcn.compute.compiled import compiled
 from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.rows import hashed
 from pinvgcn.errors import DataError, ParameterError
-from pinvgcn.features.cell_size import cell_size
-from pinvgcn.features.lattice import LEVELS, Lattice
+from pinvgcn.features.lattice import LEVELS, Lattice, find, grouped, share, tabulated
 from pinvgcn.features.pyramid import Pyramid
 
 
@@ -50,7 +59,7 @@ def local_geometry(
     ``near2``): s is the smallest at which a point has four points in its blend, and the next two.
 
     ``cell`` is the smallest s, a power of two in the unit of the points. "auto" takes half of the size at
-    which the median point has eight points around it (`pinvgcn.features.cell_size`). A model keeps the cells
+    which the median point has eight points around it (`pinvgcn.features.geometry`). A model keeps the cells
     of its training cloud: sizes mean the same in every scan, counts of neighbours would not.
 
     Cells lie at absolute coordinates. A point has the same features, to the last bit, in whatever file, tile
@@ -90,3 +99,146 @@ def in_space(values: Any, name: str) -> np.ndarray:
             "a flat map needs a third column of zeros."
         )
     return points
+
+
+ENOUGH = 8  # points in the blend of the median point
+ASKED = 4_096  # points that are asked
+FRACTION = 8  # bits of a position within the smallest cell that is tried
+TRIED = 7  # sizes at a time
+AWAY = 3 * (TRIED - 1)  # a size that is 2¹⁸ times what the spacing says comes of points in one place
+RANGE = 50  # exponents of sizes that are tried: a lattice takes all of these
+PRIMES = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def drawn(points: np.ndarray, total: int, wanted: int = ASKED) -> np.ndarray:
+    """About ``wanted`` of the ``total`` points (n, 3) that these are some of: a mask, by coordinates."""
+    if total <= wanted:
+        return np.ones(len(points), dtype=bool)
+    mixed = np.zeros(len(points), dtype=np.uint64)
+    for column, prime in zip(np.ascontiguousarray(points.T), PRIMES, strict=True):
+        mixed ^= column.view(np.uint64) * np.uint64(prime)
+    chosen: np.ndarray = hashed(mixed.view(np.int64), seed=0) / 2.0**64 < wanted / total
+    return chosen
+
+
+def cell_size(
+    pieces: Callable[[], Iterable[np.ndarray]], total: int, *, enough: float = ENOUGH, group: Group = ALONE
+) -> float:
+    """The smallest power of two at which the median place of a point has ``enough`` points in its blend, of
+    those that lie in that very place one alone.
+
+    ``pieces()`` gives the points of a cloud in arrays (k, ≤ 3), of which ``total`` are in all, each process
+    its own; it is read twice, and again in the rare case that the size lies far from the first guess. Where
+    there is no such size, as with few points or with many in each place, it is that guess, by the spacing.
+    """
+    some = [np.empty((0, 4))]
+    for points in map(_in_space, pieces()):
+        few = points[drawn(points, total)]
+        some.append(_places(np.column_stack([few, np.ones(len(few))])))
+    asked, often = np.split(_places(group.rows(_places(np.concatenate(some)))), [3], axis=1)
+    if len(asked) < 2:  # one place, or so few that no hash came up
+        return 1.0
+    guess = _guess(asked, total, enough)
+    if total <= enough:
+        return math.ldexp(1.0, guess)
+    start = first = guess - TRIED // 2
+    while True:
+        counter = _Counter(asked, first)
+        for points in pieces():
+            counter.add(_in_space(points))
+        fits = np.median(counter.masses(often[:, 0] - 1, group), axis=1) >= enough
+        if fits.any() and not fits[0]:
+            return math.ldexp(1.0, first + int(fits.argmax()))
+        first += 1 - TRIED if fits[0] else TRIED - 1
+        if abs(first - start) > AWAY or abs(first) > RANGE:
+            return math.ldexp(1.0, guess)
+
+
+def _in_space(points: np.ndarray) -> np.ndarray:
+    """With z = 0 where it is missing, and no negative zero."""
+    given = np.asarray(points, dtype=np.float64)
+    return np.pad(given, ((0, 0), (0, 3 - given.shape[1]))) + 0.0
+
+
+def _places(counted: np.ndarray) -> np.ndarray:
+    """Each place once, and how many points are there: (m, 4). A scan may have a million points in one, and
+    all or none of them are drawn."""
+    places, inverse = np.unique(counted[:, :3], axis=0, return_inverse=True)
+    often = np.bincount(inverse.ravel(), counted[:, 3], minlength=len(places))
+    return np.column_stack([places, often])
+
+
+def _guess(asked: np.ndarray, total: int, enough: float) -> int:
+    """The exponent of the size that a surface of even density would need."""
+    scale = math.frexp(float(np.abs(asked).max()))[1]  # squares of distances then fit in double precision
+    scaled = np.ldexp(asked, -scale)
+    distance = cKDTree(scaled).query(scaled, max(2, min(math.ceil(enough), len(asked))))[0][:, -1]
+    spacing = float(np.median(distance)) * math.sqrt(min(1.0, ASKED / total))
+    exponent = round(math.log2(spacing)) + scale if spacing > 0 else -RANGE
+    return min(max(exponent, -RANGE), RANGE)
+
+
+class _Counter:
+    """Counts of points in the cells around those that are asked, for sizes 2^first, 2^(first + 1), …"""
+
+    def __init__(self, asked: np.ndarray, first: int) -> None:
+        self.unit = math.ldexp(1.0, first - FRACTION)
+        self.asked = self._positions(asked)
+        self.keys, self.tables, self.counts = [], [], []
+        corners = np.array([(s & 1, s >> 1 & 1, s >> 2) for s in range(8)]) - 1
+        for bits in range(FRACTION, FRACTION + TRIED):
+            around = ((self.asked + (1 << bits - 1)) >> bits)[:, None] + corners
+            flat = around.reshape(-1, 3)
+            keys = grouped(flat, np.arange(len(flat)), 0)[1]
+            self.keys.append(keys)
+            self.tables.append(tabulated(keys))
+            self.counts.append(np.zeros(len(keys), dtype=np.int64))
+
+    def _positions(self, points: np.ndarray) -> np.ndarray:
+        # what is too far for whole numbers is far from everything
+        most = math.ldexp(self.unit, 60)
+        return np.rint(np.clip(points, -most, most) / self.unit).astype(np.int64)
+
+    def add(self, points: np.ndarray) -> None:
+        positions = self._positions(points)
+        for place, bits in enumerate(range(FRACTION, FRACTION + TRIED)):
+            _count(positions, bits, self.tables[place], self.keys[place], self.counts[place])
+
+    def masses(self, besides: np.ndarray, group: Group) -> np.ndarray:
+        """Points in the blend of each place that was asked, but for ``besides`` (asked,) of those that are
+        there, for each size: (sizes, asked)."""
+        found = []
+        for place, bits in enumerate(range(FRACTION, FRACTION + TRIED)):
+            counts = group.sum(self.counts[place])
+            found.append(_blended(self.asked, besides, bits, self.tables[place], self.keys[place], counts))
+        return np.stack(found)
+
+
+@compiled
+def _count(positions, bits, table, keys, counts):  # type: ignore[no-untyped-def]
+    for i in range(len(positions)):
+        row = find(table, keys, positions[i, 0] >> bits, positions[i, 1] >> bits, positions[i, 2] >> bits)
+        if row >= 0:
+            counts[row] += 1
+
+
+@compiled
+def _blended(positions, besides, bits, table, keys, counts):  # type: ignore[no-untyped-def]
+    half, size = 1 << (bits - 1), float(1 << bits)
+    out = np.zeros(len(positions))
+    for i in range(len(positions)):
+        x, y, z = positions[i, 0] + half, positions[i, 1] + half, positions[i, 2] + half
+        vx, vy, vz = x >> bits, y >> bits, z >> bits
+        tx, ty, tz = (x - (vx << bits)) / size, (y - (vy << bits)) / size, (z - (vz << bits)) / size
+        own = (vx - (positions[i, 0] >> bits)) + 2 * (vy - (positions[i, 1] >> bits))
+        own = 7 - own - 4 * (vz - (positions[i, 2] >> bits))  # which of the eight the place itself is in
+        for s in range(8):
+            row = find(table, keys, vx - 1 + (s & 1), vy - 1 + ((s >> 1) & 1), vz - 1 + (s >> 2))
+            if row >= 0:
+                out[i] += share(s, tx, ty, tz) * (counts[row] - (besides[i] if s == own else 0.0))
+    return out
+
+
+def cell_of(points: Any, *, enough: float = ENOUGH) -> float:
+    """`cell_size` of a cloud in memory."""
+    return cell_size(lambda: [points], len(points), enough=enough)

@@ -21,7 +21,7 @@ import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ColumnError, ModelFileError
-from pinvgcn.features.table_cells import as_text, cells_of, whole_text
+from pinvgcn.features.table_cells import as_text, cells_of, parse_dates, parse_numbers, whole_text
 from pinvgcn.features.table_plans import (
     FIELDS,
     KINDS,
@@ -32,8 +32,6 @@ from pinvgcn.features.table_plans import (
     plan_of,
     rare_below,
 )
-from pinvgcn.features.text_dates import parse_dates
-from pinvgcn.features.text_numbers import parse_numbers
 
 RARE = "(rare)"  # the value that all rare ones become
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -16,9 +16,15 @@ import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.distributed.rows import MOST, in_subsample
-from pinvgcn.features.table_cells import as_text, cells_of, whole_text
-from pinvgcn.features.text_dates import find_format, parse_dates
-from pinvgcn.features.text_numbers import find_decimal, parse_numbers
+from pinvgcn.features.table_cells import (
+    as_text,
+    cells_of,
+    find_decimal,
+    find_format,
+    parse_dates,
+    parse_numbers,
+    whole_text,
+)
 from pinvgcn.wording import counted, verb
 
 USELESS = b""  # the one value of a column of lists, bytes or the like

@@ -1,21 +1,21 @@
-"""Which columns a model of a table uses, and how much each value of a row moved its answer."""
+"""How much each value of a row of a table moved the answer of a model: Shapley values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from math import comb
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from scipy.stats import false_discovery_control
-from scipy.stats import t as student
 
-from pinvgcn.checks import check_count
 from pinvgcn.errors import ColumnError, DataError, ParameterError
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.mixed_rows import (
     ROUNDING,
+    ROWS,
+    TINY,
     Sources,
     known_rows,
     pieces,
@@ -23,14 +23,11 @@ from pinvgcn.fitting.mixed_rows import (
     sources_of,
     table_nodes,
 )
-from pinvgcn.fitting.plain_rows import PlainRows
-from pinvgcn.fitting.shapley import game_of
+from pinvgcn.fitting.table_nodes import PlainRows
 from pinvgcn.graphs.cells import as_frame
 
-ROWS = 20_000  # that are asked together, about
 PAIRS = 4  # of orders at least, for a standard error; wide tables are compared with fewer rows instead
 FEWEST = 10  # rows to compare with
-TINY = 1e-300  # probabilities have a logarithm
 
 
 @dataclass(frozen=True)
@@ -217,169 +214,77 @@ def _frame(X: Any, names: list[str]) -> pd.DataFrame:
     return frame[names]
 
 
-MOST_LABELS = 500
-FEW_LABELS = 50  # that wide tables get along with
-FEWEST_ORDERS = 2  # permutations: labels differ more than these do
-WRONG = 0.05  # of the columns that are said to have an effect, the expected share of those without one
-
-
-@dataclass(frozen=True)
-class ColumnImportance:
-    """What a model loses at held-out labels when the cells of one column are permuted among them."""
-
-    column: str
-    log_likelihood: float  # lost by a label, in the mean over labels and permutations
-    error: float  # its standard error, by how labels differ, which is that of other labels as well
-    spread: float  # its standard deviation over permutations
-    accuracy: float  # the share of labels lost, in the mean over permutations
-    accuracy_spread: float  # its standard deviation over permutations
-    clear: bool  # whether the loss of log-likelihood can be told from none
-
-
-@dataclass(frozen=True)
-class TableImportance:
-    """The columns of a table, that with the largest loss of log-likelihood first."""
-
-    labels: int  # that were asked
-    permutations: int
-    columns: tuple[ColumnImportance, ...]
+class Game(Protocol):
+    """Which sets must be valued, and what follows for the players."""
 
     @property
-    def clear(self) -> tuple[ColumnImportance, ...]:
-        """The columns whose effect can be told from none."""
-        return tuple(column for column in self.columns if column.clear)
+    def sets(self) -> np.ndarray:
+        """The sets as masks: (s, d)."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
-        columns = [asdict(column) for column in self.columns]
-        return {"labels": self.labels, "permutations": self.permutations, "columns": columns}
+    def shares(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The Shapley values (d,) from the values (s,) of the sets, and their squared standard errors."""
 
 
-def expert_shares(fitted: FittedModel) -> dict[str, float]:
-    """The weight of each expert as a share of the sum, the largest first."""
-    weights = fitted.ensemble.weights
-    total = sum(weights.values())
-    shares = {name: weight / total if total > 0 else 1 / len(weights) for name, weight in weights.items()}
-    return dict(sorted(shares.items(), key=lambda item: -item[1]))
+@dataclass(frozen=True)
+class AllSets:
+    """φ_j = Σ_{S ∌ j} (v(S ∪ j) − v(S))/(d · C(d − 1, |S|)), over all 2^d sets."""
+
+    players: int
+
+    @property
+    def sets(self) -> np.ndarray:
+        return (np.arange(2**self.players)[:, None] >> np.arange(self.players)) % 2 == 1
+
+    def shares(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        d, sets = self.players, self.sets
+        weights = np.array([1 / (d * comb(d - 1, size)) for size in range(d)])
+        numbers, sizes = np.arange(len(sets)), sets.sum(axis=1)
+        values = np.empty(d)
+        for j in range(d):
+            without = numbers[~sets[:, j]]
+            values[j] = (weights[sizes[without]] * (v[without + 2**j] - v[without])).sum()
+        return values, np.zeros(d)
 
 
-def column_importance(
-    fitted: FittedModel,
-    X: Any,
-    *,
-    sources: Sources | None = None,
-    permutations: int = 10,
-    random_state: int = 0,
-) -> TableImportance:
-    """What each column of the table is worth to the model.
+@dataclass(frozen=True)
+class DrawnOrders:
+    """The mean over drawn orders, each beside its reverse: who comes early in one comes late in the other, so
+    that their mean varies less. How pairs differ gives the standard error."""
 
-    Every held-out label is asked of the member that has not seen it, as it stands and with the cell of one
-    column from another label's row. All that was made of the column moves with it. Whether a loss can be told
-    from none is decided by Student's t over labels, such that of the columns with an effect 5 % are expected
-    to have none (Benjamini and Hochberg; docs/maths.md, 9.9).
+    orders: np.ndarray  # (k, d)
 
-    Parameters
-    ----------
-    X : DataFrame or array
-        The rows that the model was fitted to; with several processes those of this one, on all of them.
-    sources : dict, optional
-        Columns of X that are permuted together, as those made of one date: the name of their source, and
-        their names. By default each column is its own.
-    permutations : int
-        Of each column. Many columns or labels get fewer, two at least; wide tables also fewer labels.
-    """
-    check_count("permutations", permutations)
-    nodes = table_nodes(fitted)
-    parts = sources_of(nodes, sources)
-    held = fitted.conformal
-    if held is None or held.rows is None:
-        told = "labels of which none was held out" if held is None else "a model from a file"
-        raise ParameterError(
-            "The importance of columns needs labels that some member has not seen, and their rows: ask the "
-            f"model that was just fitted with members=5. Got {told}."
-        )
-    rng = np.random.default_rng(random_state)
-    some = len(held.rows)
-    most = max(FEW_LABELS, min(MOST_LABELS, ROWS // (FEWEST_ORDERS * len(parts))))
-    chosen = np.arange(some) if some <= most else rng.permutation(some)[:most]
-    chosen = chosen[np.argsort(held.rows[chosen], kind="stable")]
-    rows = PlainRows.of_all(X, held.rows[chosen], fitted.group)
-    if len(rows) != len(chosen):
-        raise DataError(
-            f"X must be the rows that the model was fitted to. Got no row {int(held.rows[chosen][-1])}."
-        )
-    codes, members, n = held.codes[chosen], held.members[chosen], len(chosen)
-    count = min(permutations, max(FEWEST_ORDERS, ROWS // (n * len(parts))))
-    orders = np.stack([rng.permutation(n) for _ in range(count)])  # (r, n)
-    names = list(parts.values())
+    @classmethod
+    def of(cls, players: int, pairs: int, rng: np.random.Generator) -> DrawnOrders:
+        """``pairs`` of them."""
+        return cls(np.stack([rng.permutation(players) for _ in range(pairs)]))
 
-    def asked(label: np.ndarray, part: np.ndarray, donor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """log p of the true class, and whether it is the answer, for labels (m,) with one part of a donor."""
-        logs, right = np.empty(len(label)), np.empty(len(label))
-        for piece in pieces(len(label), len(nodes.encoder.columns)):
-            i, at = label[piece], np.arange(len(label[piece]))
-            source = np.repeat(i[:, None], len(names), axis=1)
-            source[at, part[piece]] = donor[piece]
-            P = probabilities_at(fitted, rows.mixed(names, source), members=True)[at, members[i]]
-            logs[piece] = np.log(np.maximum(P[at, codes[i]], TINY))
-            right[piece] = P.argmax(axis=1) == codes[i]
-        return logs, right
+    @property
+    def both(self) -> np.ndarray:
+        """Orders and their reverses, one after the other: (2k, d)."""
+        return np.stack([self.orders, self.orders[:, ::-1]], axis=1).reshape(-1, self.orders.shape[1])
 
-    own = np.arange(n)
-    base_logs, base_right = asked(own, np.zeros(n, dtype=np.int64), own)
-    # a column with few values has few pairs of a row and another value: each is asked once
-    pairs = [_pairs(rows.cells(part), orders) for part in names]
-    label, donor = (np.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
-    part = np.repeat(np.arange(len(names)), [len(pair[0]) for pair in pairs])
-    logs, right = asked(label, part, donor)
-    lost_logs, lost_right = base_logs[label] - logs, base_right[label] - right
-    lost_logs[np.abs(lost_logs) < ROUNDING] = 0.0
-    ends = np.cumsum([len(pair[0]) for pair in pairs])
-    found = []
-    for name, (own_label, _, place), end in zip(parts, pairs, ends, strict=True):
-        here = slice(end - len(own_label), end)
-        losses = np.append(lost_logs[here], 0.0)[place]  # (r, n)
-        shares = np.append(lost_right[here], 0.0)[place].mean(axis=1)
-        found.append((name, losses, shares))
-    return TableImportance(n, count, _judged(found, fitted.ensemble.members))
+    @property
+    def sets(self) -> np.ndarray:
+        """None, all, and after each arrival but the last those who are there: (2 + 2k(d − 1), d)."""
+        orders = self.both
+        d = orders.shape[1]
+        arrival = np.argsort(orders, axis=1)  # (2k, d), of each player
+        between = arrival[:, None, :] < np.arange(1, d)[:, None]
+        return np.vstack([np.zeros(d, bool), np.ones(d, bool), between.reshape(-1, d)])
+
+    def shares(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        orders = self.both
+        n, d = orders.shape
+        path = np.hstack([np.full((n, 1), v[0]), v[2:].reshape(n, d - 1), np.full((n, 1), v[1])])
+        gains = np.empty((n, d))
+        np.put_along_axis(gains, orders, np.diff(path, axis=1), axis=1)
+        pairs = (gains[::2] + gains[1::2]) / 2
+        k = len(pairs)
+        return pairs.mean(axis=0), pairs.var(axis=0, ddof=1) / k if k > 1 else np.full(d, np.nan)
 
 
-def _pairs(cells: np.ndarray, orders: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The labels (m,) and donors (m,) of permutations (r, n) that change a cell, each pair of a label and a
-    value once; and for each of (r, n) its place among them, −1 where nothing changes."""
-    n = len(cells)
-    first = np.unique(cells, return_index=True)[1]  # a row with each value
-    keys = np.where(cells[orders] == cells, -1, np.arange(n) * len(first) + cells[orders])
-    used, place = np.unique(keys, return_inverse=True)
-    place = place.reshape(keys.shape)
-    if len(used) and used[0] == -1:
-        used, place = used[1:], place - 1
-    return used // len(first), first[used % len(first)], place
-
-
-def _judged(found: list[tuple[str, np.ndarray, np.ndarray]], members: int) -> tuple[ColumnImportance, ...]:
-    """The columns in order, from losses of log-likelihood (r, n) and of accuracy (r,).
-
-    A label that is held out of one member has taught the others, so that labels err together: Nadeau and
-    Bengio's correction of the variance, for ``members`` folds.
-    """
-    chances, columns = [], []
-    dependent = np.sqrt(1 + members / max(members - 1, 1))
-    for name, losses, shares in found:
-        r, n = losses.shape
-        mean, each = float(losses.mean()), losses.mean(axis=0)
-        error = float(dependent * each.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-        chances.append(float(student.sf(mean / error, n - 1)) if n > 1 and error > 0 else 1.0 - (mean > 0))
-        ddof = 1 if r > 1 else 0
-        columns.append(
-            ColumnImportance(
-                name, mean, error if n > 1 else 0.0, float(losses.mean(axis=1).std(ddof=ddof)),
-                float(shares.mean()), float(shares.std(ddof=ddof)), False,
-            )
-        )  # fmt: skip
-    clear = false_discovery_control(chances) <= WRONG if found[0][1].shape[1] > 1 else np.zeros(len(found))
-    judged = [
-        ColumnImportance(**{**asdict(column), "clear": bool(some)})
-        for column, some in zip(columns, clear, strict=True)
-    ]
-    return tuple(sorted(judged, key=lambda column: -column.log_likelihood))
+def game_of(players: int, pairs: int, rng: np.random.Generator) -> Game:
+    """All sets where these are no more than those that so many pairs of orders would value."""
+    if 2**players <= 2 + 2 * pairs * max(players - 1, 0):
+        return AllSets(players)
+    return DrawnOrders.of(players, pairs, rng)

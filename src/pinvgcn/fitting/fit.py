@@ -1,21 +1,24 @@
-"""A fit: from rows and labels to a fitted model."""
+"""A fit: from rows and labels to a fitted model; and the width of the kernel by held-out labels."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from pinvgcn.errors import TrainingError
+from pinvgcn.errors import GraphError, ParameterError, PinvGCNWarning, TrainingError
 from pinvgcn.experts import ByValues, Forest, Forests, Networks, Seen
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
-from pinvgcn.fitting.folds import random_folds
+from pinvgcn.fitting.folds import hold_out, random_folds
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.members import Fold, TrainedMember, second_look, self_trained, train_members
+from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.pool import (
     CONTEXT_TREES,
     DIFFUSION,
@@ -32,10 +35,10 @@ from pinvgcn.fitting.pool import (
 )
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan
-from pinvgcn.fitting.settings import ResolvedSettings
+from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
-from pinvgcn.graphs import GaussianGraph
+from pinvgcn.graphs import GaussianGraph, automatic_sigma
 
 FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
 BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing
@@ -210,3 +213,55 @@ def _weighed(
     return replace(
         ensemble, weights=weights_of(ensemble.names, unseen, usual=usual, counts=counts, surer=SURER)
     )
+
+
+FACTORS = (1.0, 0.5, 2.0, 0.25)  # times the automatic σ
+HOLD_OUTS = 3
+SHARE = 1 / 3
+EPOCHS = 150  # of a trial
+SURE = 1e-3  # a probability below this counts as this: one wild point should not decide
+
+
+def sigma_by_labels(
+    settings: FitSettings, nodes: CloudNodes, labels: RowLabels, *, features: Any = None
+) -> float:
+    """The candidate σ at which labels that were held out are most probable (docs/maths.md, 6.4).
+
+    The trials have these settings, but no trees, no patience and fewer epochs.
+    """
+    base = automatic_sigma(nodes.points)
+    try:
+        splits = [hold_out(labels, SHARE, seed) for seed in range(HOLD_OUTS)]
+    except ParameterError:  # one label a class: nothing can be held out
+        return base
+    epochs = min(EPOCHS, settings.training(0, table=False).epochs)
+    # trees know nothing of σ
+    trial = replace(settings, epochs=epochs, trees=0, patience=None, verbose=False)
+    losses: dict[float, np.ndarray] = {}  # σ: minus the log probability of each held-out label
+    for factor in FACTORS:
+        try:
+            with warnings.catch_warnings():  # the model that is kept gives its own
+                warnings.simplefilter("ignore", PinvGCNWarning)
+                candidate = nodes.with_sigma(factor * base)
+                resolved = trial.resolved(candidate)
+                prepared = Prepared.of(candidate, features, resolved)
+        except GraphError:  # some points would be isolated
+            continue
+        loss = []
+        for seed, (learned, held) in enumerate(splits):
+            P = learn(resolved, prepared, learned, seed).transduction_proba
+            assert P is not None
+            loss.append(-np.log(np.maximum(P[held.rows, held.codes], SURE)))
+        losses[factor * base] = np.concatenate(loss)
+    return _clearly_best(losses, base)
+
+
+def _clearly_best(losses: dict[float, np.ndarray], base: float) -> float:
+    """The σ with the smallest mean loss, if it gains more than a standard error on the automatic one."""
+    if not losses:
+        return base
+    best = min(losses, key=lambda sigma: float(losses[sigma].mean()))
+    if best == base or base not in losses:
+        return best
+    gain = losses[base] - losses[best]
+    return best if gain.mean() > gain.std() / np.sqrt(len(gain)) else base

@@ -20,9 +20,9 @@ from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.fitting.labelled_places import LabelledPlaces
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.pool import NETWORK, TREES, Ensemble
+from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes, UnscaledRows
 from pinvgcn.graphs.distinct import distinct_rows

@@ -14,6 +14,8 @@ from pinvgcn.fitting.table_nodes import TableNodes
 
 CELLS = 2_000_000  # of the rows that are placed at a time
 LEAST = 256  # rows at a time
+ROWS = 20_000  # that are asked together, about
+TINY = 1e-300  # probabilities have a logarithm
 ROUNDING = 1e-10  # differences below this are none: the last digits depend on which rows are asked together
 Sources = Mapping[str, Sequence[str]]  # columns that stand or fall together, by the name of their source
 

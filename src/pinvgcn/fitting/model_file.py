@@ -20,7 +20,6 @@ from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.fitting.labelled_places import LabelledPlaces
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
 from pinvgcn.fitting.pool import (
@@ -35,6 +34,7 @@ from pinvgcn.fitting.pool import (
     Ensemble,
     Expert,
 )
+from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io.tensors import plain, save_tensors, save_together

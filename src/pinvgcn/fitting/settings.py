@@ -14,7 +14,7 @@ from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ParameterError
 from pinvgcn.experts import NetworkSettings
-from pinvgcn.features.cell_size import cell_size
+from pinvgcn.features.geometry import cell_size
 from pinvgcn.fitting.class_shares import check_priors
 from pinvgcn.fitting.inputs import SCALINGS
 from pinvgcn.fitting.labels import RowLabels

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.errors import LabelError, ParameterError, ScanFileError
-from pinvgcn.fitting.prediction_sets import MOST, SetSizes, as_bits, as_words, check_words, from_bits
+from pinvgcn.fitting.conformal import MOST, SetSizes, as_bits, as_words, check_words, from_bits
 from pinvgcn.io import ScanSource, ScanWriter
 from pinvgcn.io.atomic import atomic_file
 from pinvgcn.io.scan import format_of

@@ -3,7 +3,7 @@
 ::
 
     survey     what is labelled and where the cloud is            job.ScanJob.survey
-    sort       the points of all files into tiles on disk         features.shared_tiles
+    sort       the points of all files into tiles on disk         features.tiles
     fit        a model to a subsample (segment alone)             subsample.fitted_points
     stream     probabilities at all points, tile by tile          streaming.answers
     write      a copy of each file, from the tiles' answers       copies.ScanCopy
@@ -26,10 +26,9 @@ from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ScanFileError
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.features.shared_tiles import FILE, for_rank, saved_tiles, shared_tiles
-from pinvgcn.features.tiles import Tiles, share_out
+from pinvgcn.features.tiles import FILE, Tiles, for_rank, saved_tiles, share_out, shared_tiles
+from pinvgcn.fitting.conformal import SetSizes
 from pinvgcn.fitting.nodes import CloudNodes
-from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.io.atomic import atomic_file, remove_leftovers
 from pinvgcn.jobs import Progress, WorkFolder, silent, work_folder

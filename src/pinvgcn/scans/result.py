@@ -12,10 +12,10 @@ import numpy as np
 
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features.lattice import Lattice
+from pinvgcn.fitting.conformal import SetSizes
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.fitted_model import ELSEWHERE
 from pinvgcn.fitting.nodes import CloudNodes
-from pinvgcn.fitting.prediction_sets import SetSizes
 from pinvgcn.scans.labels import name_of
 from pinvgcn.scans.protection import Protected
 from pinvgcn.scans.questions import ConfidenceMap, Question

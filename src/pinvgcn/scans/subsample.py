@@ -15,8 +15,7 @@ from pinvgcn.distributed.group import Group
 from pinvgcn.distributed.rows import hashed
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes
-from pinvgcn.features.shared_tiles import for_rank
-from pinvgcn.features.tiles import Tiles
+from pinvgcn.features.tiles import Tiles, for_rank
 from pinvgcn.fitting.nodes import SCAN
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.scans.labels import UNKNOWN

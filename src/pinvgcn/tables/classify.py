@@ -15,9 +15,8 @@ import pandas as pd
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.fitting.conformal import check_counts
-from pinvgcn.fitting.explanation import TableImportance, expert_shares
-from pinvgcn.fitting.prediction_sets import SetSizes, as_words, check_words
+from pinvgcn.fitting.conformal import SetSizes, as_words, check_counts, check_words
+from pinvgcn.fitting.importance import TableImportance, expert_shares
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output
 from pinvgcn.io.tables import parts_of

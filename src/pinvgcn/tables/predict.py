@@ -18,7 +18,7 @@ from pinvgcn.errors import ModelFileError, UnseenValueWarning
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_columns import Applied
-from pinvgcn.fitting.prediction_sets import SetSizes, check_words
+from pinvgcn.fitting.conformal import SetSizes, check_words
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.jobs import Cost, Progress, fingerprint, silent

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.fitting.explanation import ColumnImportance
+from pinvgcn.fitting.importance import ColumnImportance
 from pinvgcn.report.figures.drawing import (
     BLUE,
     GREY,
