@@ -12,7 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pinvgcn.compute.compiled import compiled, inlined
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.experts.seen import LabelledRows, Seen, arrays_after, of_member
+from pinvgcn.experts.seen import ByValues, LabelledRows, Seen
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1
@@ -137,34 +137,12 @@ class Forest:
         )
 
 
-@dataclass(frozen=True)
-class Forests:
+class Forests(ByValues):
     """The trees of all members, under the name of the expert."""
 
-    members: Sequence[Forest]
-    name: str = "trees"
-
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
-        """log p of each member: (m, classes)."""
+        """log p of each member, in one pass over the rows: (m, classes)."""
         yield from log_probas(self.members, seen.values)
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The arrays of a file."""
-        return {
-            f"{of_member(number)}{self.name}.{name}": array
-            for number, forest in enumerate(self.members)
-            for name, array in forest.state().items()
-        }
-
-    @classmethod
-    def from_state(
-        cls, arrays: dict[str, np.ndarray], n_features: int, *, members: int, name: str = "trees"
-    ) -> Forests | None:
-        """From what ``state`` gave; None if a file has no trees of this name."""
-        grown = [arrays_after(f"{of_member(number)}{name}.", arrays) for number in range(members)]
-        if not any(grown):
-            return None
-        return cls([Forest.from_state(some, n_features) for some in grown], name)
 
 
 def log_probas(forests: Sequence[Forest], X: Any) -> list[np.ndarray]:

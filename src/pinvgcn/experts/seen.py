@@ -3,9 +3,9 @@ arrays in a saved model; and which columns of a table tell classes apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Model(Protocol):
 class ByValues:
     """The models of all members, under the name of the expert."""
 
-    members: Sequence[Model]
+    members: Sequence[Any]  # each a ``Model``
     name: str
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
@@ -94,11 +94,11 @@ class ByValues:
 
     @classmethod
     def from_state(
-        cls, arrays: dict[str, np.ndarray], kind: type[Any], *, members: int, name: str
-    ) -> ByValues | None:
-        """Models of this ``kind`` from what ``state`` gave; None if a file has none of this name."""
+        cls, arrays: dict[str, np.ndarray], made: Callable[..., Any], *, members: int, name: str
+    ) -> Self | None:
+        """Models ``made`` of what ``state`` gave; None if a file has none of this name."""
         found = [arrays_after(f"{of_member(number)}{name}.", arrays) for number in range(members)]
-        return cls([kind(**own) for own in found], name) if any(found) else None
+        return cls([made(**own) for own in found], name) if any(found) else None
 
 
 LEAST = 0.05  # the weight of a column that says nothing: by chance one may look so

@@ -59,7 +59,7 @@ def local_geometry(
     ``near2``): s is the smallest at which a point has four points in its blend, and the next two.
 
     ``cell`` is the smallest s, a power of two in the unit of the points. "auto" takes half of the size at
-    which the median point has eight points around it (`pinvgcn.features.geometry`). A model keeps the cells
+    which the median point has eight points around it (``cell_size``). A model keeps the cells
     of its training cloud: sizes mean the same in every scan, counts of neighbours would not.
 
     Cells lie at absolute coordinates. A point has the same features, to the last bit, in whatever file, tile

@@ -17,7 +17,6 @@ from scipy.special import softmax
 
 from pinvgcn.checks import check_fraction
 from pinvgcn.compute.parallel import ranges
-from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import LabelError, PinvGCNWarning
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.labels import RowLabels
@@ -67,9 +66,7 @@ class PredictionSets:
         rows = np.concatenate([labels.rows for _, labels in some])
         codes = np.concatenate([labels.codes for _, labels in some])
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
-        graph = nodes.graph
-        start, group = (0, ALONE) if graph is None else (graph.start, graph.group)
-        own = rows - start
+        own, group = rows - nodes.start, nodes.group
         here = (own >= 0) & (own < each.shape[1])
         odds = np.zeros(len(rows))
         odds[here] = odds_of(each[members[here], own[here]])[np.arange(here.sum()), codes[here]]
@@ -134,8 +131,9 @@ class PredictionSets:
 
     def state(self) -> dict[str, np.ndarray]:
         """As arrays for a file."""
-        arrays = {f"sets.{name}": getattr(self, name) for name in ARRAYS}
-        return arrays if self.separate is None else {**arrays, "sets.separate": self.separate}
+        sums = None if self.around is None else self.around.sums  # in the cells of the smoothing's averages
+        arrays = {name: getattr(self, name) for name in ARRAYS} | {"separate": self.separate, "sums": sums}
+        return {f"sets.{name}": array for name, array in arrays.items() if array is not None}
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], around: Averages | None) -> PredictionSets | None:

@@ -214,6 +214,11 @@ def _frame(X: Any, names: list[str]) -> pd.DataFrame:
     return frame[names]
 
 
+# In a game of d players a set S of them is worth v(S). Player j is worth the mean of v(S ∪ j) − v(S) over all
+# orders in which the players may come, S being those who came before j: its Shapley value. These d numbers
+# have the sum v(all) − v(none) in every single order, so also over some of them.
+
+
 class Game(Protocol):
     """Which sets must be valued, and what follows for the players."""
 

@@ -37,9 +37,8 @@ class FirstLook:
         The context of a label is that by the member that has not seen it, as an unlabelled point is seen by
         none.
         """
-        lattice, points, group = scan.nodes.lattice, scan.nodes.points, scan.group
+        lattice, points, group = scan.nodes.lattice, scan.nodes.points, scan.nodes.group
         assert lattice is not None
-        assert scan.nodes.graph is not None
         each = list(trees.each(seen))
         P = np.hstack([softmax(scores, axis=1) for scores in (trees.mean(each), *each)])
         own = Averages.of(points, P, lattice.cell, levels=lattice.levels)
@@ -47,8 +46,8 @@ class FirstLook:
         classes = P.shape[1] // (1 + trees.members)
         joint = replace(every, sums=np.ascontiguousarray(every.sums[:, :classes]))
         context = joint.context(points, P[:, :classes])
-        start, labels = scan.nodes.graph.start, scan.labels
-        here = (labels.rows >= start) & (labels.rows < start + len(points))
+        labels, start = scan.labels, scan.nodes.start
+        here = labels.are_within(start, len(points))
         rows, member = labels.rows[here] - start, scan.folds.number[here]
         # of the joint opinion and of each member's, one after the other at every size of cells; the only
         # label of a class, number −1, is seen by all members and has the context of the joint opinion

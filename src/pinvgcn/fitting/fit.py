@@ -62,14 +62,12 @@ def learn(
     labels lie in. ``tell`` is called with each epoch and its loss.
     """
     started = time.perf_counter()
-    graph = prepared.nodes.graph
-    assert graph is not None
-    group, count = graph.group, settings.members
-    scan = Scan.of(prepared.nodes, labels, count, seed) if settings.trees else None
+    nodes, count = prepared.nodes, settings.members
+    scan = Scan.of(nodes, labels, count, seed) if settings.trees else None
     chosen = random_folds(labels, count, seed) if scan is None else scan.folds
     folds = chosen.parts
     seen = prepared.seen(values=settings.trees > 0 or len(settings.experts) > 1)
-    labelled = seen.at(prepared.node_of(labels.within(graph.start, graph.n_nodes).rows)).of_all()
+    labelled = seen.at(prepared.node_of(nodes.own(labels).rows)).of_all()
     in_few_places = scan is not None and scan.in_few_places
     # such labels say little of the contexts that there are: trees then look once
     twice = scan is not None and not in_few_places and chosen.number.max() >= 0
@@ -94,7 +92,7 @@ def learn(
     def answer(ensemble: Ensemble) -> tuple[list[np.ndarray], Smoothing, np.ndarray]:
         """The scores of each member at all rows, and the probabilities that follow."""
         with np.errstate(over="ignore", invalid="ignore"):  # checked right after
-            if isinstance(prepared.nodes, TableNodes):
+            if isinstance(nodes, TableNodes):
                 asked: Iterable[np.ndarray] = ensemble.of_many(seen, len(prepared.keys))
             else:
                 assert isinstance(seen, Seen)
@@ -102,7 +100,7 @@ def learn(
             each = [prepared.of_all_rows(scores) for scores in asked]
             scores = np.mean(each, axis=0) if count > 1 else each[0]
         bad = scores[~np.isfinite(scores)]
-        if group.sum(len(bad)):
+        if nodes.group.sum(len(bad)):
             raise TrainingError(
                 f"The scores became {bad[0] if len(bad) else np.nan} in epoch "
                 f"{len(members[0].network.losses)}, the last. Lower learning_rate (now "
@@ -110,7 +108,7 @@ def learn(
             )
         smoothing, P = Smoothing.of(
             scores,
-            prepared.nodes,
+            nodes,
             labels,
             neighbours=settings.neighbours,
             cell=settings.averaging_cell,
@@ -129,7 +127,7 @@ def learn(
 
     def sets(separate: np.ndarray | None = None) -> PredictionSets | None:
         alone = each if ensemble.alone == 1 else [ensemble.alone * scores for scores in each]
-        return PredictionSets.of(alone, held, smoothing, prepared.nodes, separate=separate)
+        return PredictionSets.of(alone, held, smoothing, nodes, separate=separate)
 
     estimate = None
     if scan is not None and in_few_places:
@@ -153,7 +151,7 @@ def learn(
         estimate = scan.expected(P, conformal)
     return FittedModel(
         classes=labels.classes,
-        nodes=prepared.nodes,
+        nodes=nodes,
         spectrum=prepared.spectrum,
         scaling=prepared.scaling,
         ensemble=ensemble,
@@ -162,7 +160,7 @@ def learn(
         priors=_normalised(labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)),
         transduction=P.argmax(axis=1),
         transduction_proba=P,
-        sigma=graph.sigma if isinstance(graph, GaussianGraph) else None,
+        sigma=nodes.graph.sigma if isinstance(nodes.graph, GaussianGraph) else None,
         seconds=seconds,
         places=None if scan is None else scan.places,
         estimate=estimate,

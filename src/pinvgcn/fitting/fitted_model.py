@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from pinvgcn.checks import as_points, check_choice
-from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ExtrapolationWarning, ParameterError
 from pinvgcn.experts import Networks, Seen
 from pinvgcn.features.pyramid import Pyramid
@@ -85,7 +85,7 @@ class FittedModel:
     @property
     def group(self) -> Group:
         """The processes that share out the training rows."""
-        return ALONE if self.nodes.graph is None else self.nodes.graph.group
+        return self.nodes.group
 
     def place(self, X: Any, *, features: Any = None, among: str = "auto") -> PlacedRows:
         """What experts see of any rows; what surrounds points is taken ``among`` those of "training", or
@@ -296,8 +296,7 @@ class FittedModel:
 
 def _check_here(nodes: CloudNodes, smoothing: Smoothing) -> None:
     """Neighbours of new points are on other process ranks too, which a prediction does not ask."""
-    spread = nodes.graph is not None and not nodes.graph.group.alone
-    if spread and nodes.is_local(smoothing.neighbours):
+    if not nodes.group.alone and nodes.is_local(smoothing.neighbours):
         raise ParameterError(
             "among must be 'own' where several processes share out the training points, which surround "
             "others. Got 'training' instead; or save the model, and load it in one process."

@@ -65,8 +65,13 @@ class RowLabels:
 
     def within(self, start: int, n: int) -> RowLabels:
         """Of the rows ``start`` … ``start + n``, counted from there: what one rank has of them."""
-        here = self.take((self.rows >= start) & (self.rows < start + n))
+        here = self.take(self.are_within(start, n))
         return replace(here, rows=here.rows - start)
+
+    def are_within(self, start: int, n: int) -> np.ndarray:
+        """Which of the labels these are: a mask (m,)."""
+        inside: np.ndarray = (self.rows >= start) & (self.rows < start + n)
+        return inside
 
     @property
     def shares(self) -> np.ndarray:

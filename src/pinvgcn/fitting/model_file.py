@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
-from pinvgcn.experts import ByValues, Diffusion, Forests, KernelMachine, Linear, Networks
+from pinvgcn.experts import ByValues, Diffusion, Forest, Forests, KernelMachine, Linear, Networks
 from pinvgcn.experts.seen import arrays_after
 from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
@@ -110,69 +110,63 @@ class SavedModel(NamedTuple):
 
 def fitted_state(fitted: FittedModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """As a description for JSON, and arrays (docs/file_format.md)."""
-    cloud = fitted.nodes if isinstance(fitted.nodes, CloudNodes) else None
-    graph, rows = fitted.nodes.graph, None  # at which a spectrum is evaluated anew
-    if fitted.nodes.kind != "given":
-        rows = fitted.spectrum.n_nodes if graph is None else graph.n_total
-    spectrum, arrays = fitted.spectrum.state(without=rows)
-    arrays = {f"spectrum.{name}": array for name, array in arrays.items()}
-    first = fitted.first
-    for expert in fitted.ensemble.experts.values():  # those of a first look are among them
+    nodes, ensemble, scaling, smoothing = fitted.nodes, fitted.ensemble, fitted.scaling, fitted.smoothing
+    scores, places, held, first = scaling.normal_scores, fitted.places, fitted.held_away, fitted.first
+    cloud = nodes if isinstance(nodes, CloudNodes) else None
+    rows = None  # at which a spectrum is evaluated anew
+    if nodes.kind != "given":
+        rows = fitted.spectrum.n_nodes if nodes.graph is None else nodes.graph.n_total
+    spectrum, own = fitted.spectrum.state(without=rows)
+    arrays = {f"spectrum.{name}": array for name, array in own.items()}
+    for expert in ensemble.experts.values():  # those of a first look are among them
         arrays |= expert.state()
     arrays |= {
-        "shift": fitted.scaling.shift,
-        "scale": fitted.scaling.scale,
+        "shift": scaling.shift,
+        "scale": scaling.scale,
         "priors": fitted.priors,
-        "opinions": fitted.ensemble.exponents,
+        "opinions": ensemble.exponents,
     }
-    if fitted.ensemble.away is not None and fitted.places is not None:
-        arrays["away"] = np.array(list(fitted.ensemble.away.values()))
-        arrays["places"] = fitted.places.points
-        arrays["places.cells"] = fitted.places.cells
-    if fitted.held_away is not None:
-        arrays["held_away"] = np.stack([fitted.held_away.recalls, fitted.held_away.places])
-        arrays["held_away.codes"] = fitted.held_away.codes
-        if fitted.held_away.odds is not None:
-            arrays["held_away.odds"] = fitted.held_away.odds
+    if ensemble.away is not None and places is not None:
+        arrays["away"] = np.array(list(ensemble.away.values()))
+        arrays |= {"places": places.points, "places.cells": places.cells}
+    if held is not None:
+        arrays |= {"held_away": np.stack([held.recalls, held.places]), "held_away.codes": held.codes}
     if first is not None:
         arrays["first"] = first.trees.exponents
         arrays |= {f"first.{name}": array for name, array in first.around.state().items()}
-    if fitted.smoothing.trained is not None:
-        arrays["trained"] = fitted.smoothing.trained
-    if cloud is not None:  # of a large scan the classes alone
-        arrays["transduction"] = fitted.transduction
-    elif fitted.transduction_proba is not None:
-        arrays["transduction_proba"] = fitted.transduction_proba
-    scores, smoothing = fitted.scaling.normal_scores, fitted.smoothing
     if scores is not None:
         arrays |= {"ranks.knots": scores.knots, "ranks.scores": scores.scores}
-    if smoothing.factors is not None:
-        arrays["factors"] = smoothing.factors
     if smoothing.around is not None:
         arrays |= {f"around.{name}": array for name, array in smoothing.around.state().items()}
     if cloud is not None and cloud.pyramid is not None:
         arrays |= cloud.pyramid.state()
     if fitted.conformal is not None:
         arrays |= fitted.conformal.state()
-        if fitted.conformal.around is not None:  # the same points in the same cells
-            arrays["sets.sums"] = fitted.conformal.around.sums
-    if fitted.nodes.kind == "given":
-        features = fitted.nodes.features
-        arrays["features"] = features.toarray() if sp.issparse(features) else features
+    if nodes.kind == "given":
+        arrays["features"] = nodes.features.toarray() if sp.issparse(nodes.features) else nodes.features
+    some = {
+        "held_away.odds": None if held is None else held.odds,
+        "trained": smoothing.trained,
+        "factors": smoothing.factors,
+        # of a large scan the classes alone
+        "transduction": None if cloud is None else fitted.transduction,
+        "transduction_proba": fitted.transduction_proba if cloud is None else None,
+    }
+    arrays |= {name: array for name, array in some.items() if array is not None}
     description = {
         "classes": plain("classes_", fitted.classes),
         "classes_dtype": fitted.classes.dtype.str if fitted.classes.dtype != object else "object",
-        "nodes": {"kind": fitted.nodes.kind, **fitted.nodes.state()},
+        "nodes": {"kind": nodes.kind, **nodes.state()},
         "spectrum": spectrum,
         "depth": fitted.networks.depth,
-        "members": fitted.ensemble.members,
-        "n_extra": fitted.scaling.n_extra,
-        "spread": fitted.scaling.spread,
+        "members": ensemble.members,
+        "n_extra": scaling.n_extra,
+        "spread": scaling.spread,
         "neighbours": smoothing.neighbours,
         "averaged_over": smoothing.cell,
         "rounds": [smoothing.rounds, smoothing.away_rounds],
         "away_power": smoothing.away_power,
-        "reach": None if fitted.places is None else [fitted.places.reach, fitted.places.level],
+        "reach": None if places is None else [places.reach, places.level],
         "estimate": None if fitted.estimate is None else fitted.estimate.as_dict(),
         "sigma": fitted.sigma,
         "timings": fitted.seconds,
@@ -187,24 +181,21 @@ def fitted_from_state(
     ``dropout`` and ``filters`` are those of its networks."""
     spectrum = Spectrum.from_state(description["spectrum"], arrays_after("spectrum.", arrays))
     check_shapes(description, arrays, spectrum)
-    around = each = None
+    around = each = scores = None
     if description["neighbours"] is not None:
-        kept = {name: arrays[f"around.{name}"] for name in ("keys", "counts", "sums")}
-        around = Averages.from_state(description["averaged_over"], kept)
-        if "sets.sums" in arrays:
-            sums = {**kept, "sums": arrays["sets.sums"]}
-            each = Averages.from_state(description["averaged_over"], sums)
-    scores = NormalScores(arrays["ranks.knots"], arrays["ranks.scores"]) if "ranks.knots" in arrays else None
-    proba = arrays.get("transduction_proba")
-    codes = arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1)
-    nodes = description["nodes"]
-    told = description["estimate"]
-    held = arrays.get("held_away")
-    placing = KINDS[nodes["kind"]].from_state(nodes, arrays)
-    ensemble, first = _ensemble(description, arrays, placing, spectrum, dropout, filters)
+        cell, kept = description["averaged_over"], arrays_after("around.", arrays)
+        around = Averages.from_state(cell, kept)
+        if "sets.sums" in arrays:  # the same points in the same cells
+            each = Averages.from_state(cell, kept | {"sums": arrays["sets.sums"]})
+    if "ranks.knots" in arrays:
+        scores = NormalScores(arrays["ranks.knots"], arrays["ranks.scores"])
+    proba, saved, told = arrays.get("transduction_proba"), description["nodes"], description["estimate"]
+    nodes = KINDS[saved["kind"]].from_state(saved, arrays)
+    ensemble, first = _ensemble(description, arrays, nodes, spectrum, dropout, filters)
+    places, held_away = _places(description, arrays)
     return FittedModel(
         classes=np.array(description["classes"], dtype=description["classes_dtype"]),
-        nodes=placing,
+        nodes=nodes,
         spectrum=spectrum,
         scaling=InputScaling(
             arrays["shift"], arrays["scale"], description["n_extra"], scores, description["spread"]
@@ -222,75 +213,76 @@ def fitted_from_state(
         ),
         conformal=PredictionSets.from_state(arrays, each),
         priors=arrays["priors"],
-        transduction=codes,
+        transduction=arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1),
         transduction_proba=proba,
         sigma=description.get("sigma"),
         seconds=description["timings"],
-        places=_places(description, arrays),
+        places=places,
         estimate=None if told is None else AccuracyEstimate(**told),
-        held_away=None
-        if held is None
-        else HeldOutRecalls(
-            held[0], held[1], arrays["held_away.codes"].astype(np.int64), arrays.get("held_away.odds")
-        ),
+        held_away=held_away,
         first=first,
-    )  # fmt: skip
+    )
 
 
 def _ensemble(
     description: dict[str, Any],
     arrays: dict[str, np.ndarray],
-    placing: Nodes,
+    nodes: Nodes,
     spectrum: Spectrum,
     dropout: float,
     filters: Any,
 ) -> tuple[Ensemble, FirstLook | None]:
     """The experts of a saved model, in the order of the opinions in its file; those of a first look apart."""
-    members, nodes, classes = description["members"], description["nodes"], len(description["classes"])
+    members, lattice = description["members"], nodes.lattice if isinstance(nodes, CloudNodes) else None
     seen = wider = len(arrays["shift"])  # columns that trees see
-    lattice = None
-    if isinstance(placing, TableNodes):
-        seen = len(placing.columns(description["n_extra"]).number)
-    if "cell" in nodes:
-        lattice = Lattice(nodes["cell"], nodes["levels"])
+    if isinstance(nodes, TableNodes):
+        seen = len(nodes.columns(description["n_extra"]).number)
+    if lattice is not None:
         seen = len(lattice.names) + description["n_extra"]
-        wider = seen + context_width(lattice.levels) * classes
-    columns = dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}
-    found = {
-        name: Forests.from_state(arrays, width, members=members, name=name) for name, width in columns.items()
-    }
-    forests = {name: trees for name, trees in found.items() if trees is not None}
-    others: dict[str, Expert | None] = {
-        name: ByValues.from_state(arrays, kind, members=members, name=name)
-        for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items()
-    }
-    others[DIFFUSION] = Diffusion.from_state(arrays)
-    of_a_table = {name: expert for name, expert in others.items() if expert is not None}
+        wider = seen + context_width(lattice.levels) * len(description["classes"])
+    found: dict[str, Expert | None] = {}
+    for name, width in (dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}).items():
+
+        def sound(width: int = width, **own: np.ndarray) -> Forest:
+            return Forest.from_state(own, width)
+
+        found[name] = Forests.from_state(arrays, sound, members=members, name=name)
+    free = [name for name in (*PLACE_FREE, CONTEXT_TREES) if found[name] is not None]
+    for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items():
+        found[name] = ByValues.from_state(arrays, kind, members=members, name=name)
+    found[DIFFUSION] = Diffusion.from_state(arrays)
+    others = {name: expert for name, expert in found.items() if expert is not None}
     networks = Networks.from_state(
         arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
-        log_proba=bool(forests or of_a_table),
+        log_proba=bool(others),
     )  # fmt: skip
     first = None
-    if "first" in arrays:
-        assert lattice is not None
-        own: dict[str, Expert] = {name: forests[name] for name in PLACE_FREE}
-        weights = dict(zip(own, arrays["first"].tolist(), strict=True))
+    if "first" in arrays and lattice is not None:
+        weights = dict(zip(PLACE_FREE, arrays["first"].tolist(), strict=True))
         cells = Averages.from_state(lattice.cell, arrays_after("first.", arrays), levels=lattice.levels)
-        first = FirstLook(Ensemble(members, own, weights), lattice, cells)
-    experts: dict[str, Expert] = {NETWORK: networks, **forests, **of_a_table}
+        trees = Ensemble(members, {name: others[name] for name in weights}, weights)
+        first = FirstLook(trees, lattice, cells)
+    experts: dict[str, Expert] = {NETWORK: networks, **others}
     away = None
     if "away" in arrays:
-        away = dict(zip(forests, arrays["away"].tolist(), strict=True))
+        away = dict(zip(free, arrays["away"].tolist(), strict=True))
     weights = dict(zip(experts, arrays["opinions"].tolist(), strict=True))
     return Ensemble(members, experts, weights, away), first
 
 
-def _places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> LabelledPlaces | None:
-    if "places" not in arrays:
-        return None
-    lattice = Lattice(description["nodes"]["cell"], description["nodes"]["levels"])
-    reach, level = description["reach"]
-    return LabelledPlaces(arrays["places"], reach, lattice, level, arrays["places.cells"].astype(np.int64))
+def _places(
+    description: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> tuple[LabelledPlaces | None, HeldOutRecalls | None]:
+    """Of a scan, where its labels lie, and how labels of other scans or of blocks held out did."""
+    places = away = None
+    if "places" in arrays:
+        lattice = Lattice(description["nodes"]["cell"], description["nodes"]["levels"])
+        cells, (reach, level) = arrays["places.cells"].astype(np.int64), description["reach"]
+        places = LabelledPlaces(arrays["places"], reach, lattice, level, cells)
+    if "held_away" in arrays:
+        (recalls, separate), codes = arrays["held_away"], arrays["held_away.codes"].astype(np.int64)
+        away = HeldOutRecalls(recalls, separate, codes, arrays.get("held_away.odds"))
+    return places, away
 
 
 def narrowed(array: np.ndarray, group: Group) -> np.ndarray:

@@ -1,13 +1,15 @@
-"""Every array of a saved model has the shape that docs/file_format.md says, or the file is refused."""
+"""Every array of a saved model has the shape and the numbers that docs/file_format.md says, or the file is
+refused: compiled loops do not look where they read."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pinvgcn.errors import ModelFileError
+from pinvgcn.experts.seen import of_member
 from pinvgcn.features.averages import ONE
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import KNOTS
@@ -16,85 +18,99 @@ from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io.tensors import Shapes
 from pinvgcn.spectra import IncidenceExtension, KernelExtension, Spectrum
 
+
+class Holds(NamedTuple):
+    """What an array must be: its sizes by name, and the least and the largest of its numbers."""
+
+    shape: str
+    least: float | None = None  # None where infinite ones are welcome
+    most: float | str = math.inf  # or the name of a size, which is one more
+    whole: bool = False
+
+
+TINY = float(np.finfo(float).tiny)  # more than nothing
+ANY = -math.inf  # any finite number
+PLACE, COUNT = (ANY, math.inf, True), (1, math.inf, True)
 # n rows of training, k basis values of each, m classes, j members, N inputs of the network, d coordinates,
-# v columns that experts of a table other than networks see, a anchors of a diffusion with e values
+# a anchors of a diffusion with e values, v columns that experts of a table other than networks see
 OF_A_MODEL = {
-    "shift": "N",
-    "scale": "N",
-    "transduction_proba": "n m",
-    "transduction": "n",
-    "factors": "m",
-    "priors": "m",
-    "opinions": "o",
-    "loss_curve": "epochs",
-    "ranks.knots": "q f",
-    "ranks.scores": "q f",
-    "around.keys": "cells 3",
-    "around.counts": "cells",
-    "around.sums": "cells rm",
-    "away": "w",
-    "first": "2",
-    "first.keys": "c1 3",
-    "first.counts": "c1",
-    "first.sums": "c1 m",
-    "held_away": "2 m",
-    "held_away.codes": "t1",
-    "held_away.odds": "t1",
-    "places": "t0 3",
-    "places.cells": "c0 3",
-    "trained": "m",
-    "shapes.keys": "c 3",
-    "shapes.first": "c 4",
-    "shapes.second": "c 6",
-    "shapes.height": "c 2",
-    "features": "n own",
-    "sets.odds": "t",
-    "sets.codes": "t",
-    "sets.members": "t",
-    "sets.above": "n m",
-    "sets.separate": "m",
-    "sets.sums": "cells rjm",
-    "diffusion.logs": "j a m",
-    "diffusion.sizes": "2",
-    "diffusion.starts": "starts",
-    "diffusion.columns": "e",
-    "diffusion.values": "e",
+    "shift": Holds("N"),
+    "scale": Holds("N"),
+    "transduction_proba": Holds("n m"),
+    "transduction": Holds("n", 0, "m", whole=True),
+    "factors": Holds("m"),
+    "priors": Holds("m"),
+    "opinions": Holds("o"),
+    "loss_curve": Holds("epochs"),
+    "ranks.knots": Holds("q f"),
+    "ranks.scores": Holds("q f", ANY),
+    "around.keys": Holds("cells 3", *PLACE),
+    "around.counts": Holds("cells", *COUNT),
+    "around.sums": Holds("cells rm", 0, whole=True),
+    "away": Holds("w", TINY),
+    "first": Holds("2", TINY),
+    "first.keys": Holds("c1 3", *PLACE),
+    "first.counts": Holds("c1", *COUNT),
+    "first.sums": Holds("c1 m", 0, whole=True),
+    "held_away": Holds("2 m", 0),
+    "held_away.codes": Holds("t1", 0, "m", whole=True),
+    "held_away.odds": Holds("t1"),
+    "places": Holds("t0 3", ANY),
+    "places.cells": Holds("c0 3", *PLACE),
+    "trained": Holds("m", TINY, 1.0),
+    "shapes.keys": Holds("c 3", *PLACE),
+    "shapes.first": Holds("c 4", *PLACE),
+    "shapes.second": Holds("c 6", *PLACE),
+    "shapes.height": Holds("c 2", *PLACE),
+    "features": Holds("n own"),
+    "sets.odds": Holds("t"),
+    "sets.codes": Holds("t", 0, "m", whole=True),
+    "sets.members": Holds("t", 0, "j", whole=True),
+    "sets.above": Holds("n m", *PLACE),
+    "sets.separate": Holds("m", *PLACE),
+    "sets.sums": Holds("cells rjm", 0, whole=True),
+    "diffusion.logs": Holds("j a m", ANY),
+    "diffusion.sizes": Holds("2", *PLACE),
+    "diffusion.starts": Holds("starts", *PLACE),
+    "diffusion.columns": Holds("e", *PLACE),
+    "diffusion.values": Holds("e", ANY),
 }
-WHOLE = ("shapes.keys", "shapes.first", "shapes.second", "shapes.height", "around.keys", "around.counts",
-         "around.sums", "sets.sums", "sets.above", "sets.separate", "transduction", "places.cells",
-         "first.keys", "first.counts", "first.sums")  # fmt: skip
+TREES = {
+    name: Holds(shape)
+    for name, shape in {
+        "roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m",
+    }.items()
+}  # fmt: skip
+# experts of which each member has one, l landmarks; the arrays of trees, which lead from node to node, are
+# looked at where they are read
+OF_A_MEMBER = {
+    "forest": TREES, "trees": TREES, "fine_trees": TREES, "wide_trees": TREES, "context_trees": TREES,
+    "linear": {"slopes": Holds("v m", ANY), "offsets": Holds("m", ANY)},
+    "kernel": {
+        "landmarks": Holds("l v", ANY), "scale": Holds("v", ANY), "coefficients": Holds("l m", ANY),
+        "offsets": Holds("m", ANY),
+    },
+}  # fmt: skip
+OF_A_TABLE = ("forest.", "linear.", "kernel.", "diffusion.")  # what experts of a table alone have
 # what a scan with trees has, and nothing else has any of it
 OF_A_SCAN = ("away", "places", "places.cells", "fine_trees.roots", "wide_trees.roots")
-MOST_ROUNDS = 10  # of averages
-TINY = np.finfo(float).tiny  # more than nothing
 OF_TWO_LOOKS = ("first", "first.keys", "first.counts", "first.sums", "context_trees.roots")
-TREES = ("trees", "fine_trees", "wide_trees", "context_trees", "forest")
-OF_TREES = {"roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m"}
-# experts of a table that a member has one model of each, l landmarks
-BY_VALUES = {
-    "linear": {"slopes": "v m", "offsets": "m"},
-    "kernel": {"landmarks": "l v", "scale": "v", "coefficients": "l m", "offsets": "m"},
-}
-# an array of each expert but the network, in the file of whose model it is
-OF_EXPERTS = (
-    "forest.roots", "trees.roots", "fine_trees.roots", "wide_trees.roots", "context_trees.roots",
-    "linear.offsets", "kernel.offsets", "diffusion.logs",
-)  # fmt: skip
-OF_A_TABLE = ("forest.", "linear.", "kernel.", "diffusion.")  # what experts of a table alone have
+MOST_ROUNDS = 10  # of averages
 
 
 def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spectrum: Spectrum) -> None:
     """Raise where an array has another shape than the others and the description ask for."""
     _check_numbers(description)
     members, classes, rounds = description["members"], len(description["classes"]), description["rounds"][0]
+    experts = {name.partition(".")[0] for name in arrays} & {*OF_A_MEMBER, "diffusion"}
     shapes = Shapes(
         n=spectrum.n_nodes, k=spectrum.components + spectrum.rank, m=classes, j=members, jm=members * classes,
-        o=1 + sum(name in arrays for name in OF_EXPERTS), w=3 if "first" in arrays else 2,
+        o=1 + len(experts), w=3 if "first" in arrays else 2,
         rm=rounds * classes, rjm=rounds * members * classes,
     )  # fmt: skip
     extra, kind = description["n_extra"], description["nodes"]["kind"]
     for number in range(members):
-        _check_member(shapes, arrays, f"member{number}." if number else "", description["depth"])
+        _check_network(shapes, arrays, of_member(number), description["depth"])
     inputs = shapes.known["h0"]
     shapes.known |= {"N": inputs, "own": inputs - extra, "f": extra}
     extension = spectrum.extension
@@ -102,20 +118,26 @@ def check_shapes(description: dict[str, Any], arrays: dict[str, np.ndarray], spe
         dimension, own = description["n_features_in"], extension.kernel.dimension
         _must(own == dimension, f"its kernel must be one of {dimension} coordinates. Got {own} instead")
         shapes.known |= {"d": dimension, "f": inputs - dimension}
-        _check_cloud(description, arrays, inputs - dimension - extra)
+        nodes = description["nodes"]
+        fixed = Lattice(nodes["cell"], nodes["levels"]).fixed if "cell" in nodes else 0
+        measured = inputs - dimension - extra
+        _must(measured == fixed, f"its network must see the shapes of its cells. Got {measured} of them")
     if kind == "categorical" and isinstance(extension, IncidenceExtension):
         shapes("spectrum.extension.weights", extension.weights, "own")
-    _check_knots(arrays)
     _check_table(shapes, description, arrays)
-    for name, letters in OF_A_MODEL.items():
+    common = {name: size for name, size in shapes.known.items() if name in ("m", "v")}
+    for number in range(members):
+        for expert, wanted in OF_A_MEMBER.items():
+            own_shapes = Shapes(**common)
+            begin = f"{of_member(number)}{expert}."
+            if any(name.startswith(begin) for name in arrays):
+                for name, holds in wanted.items():
+                    _check_array(own_shapes, begin + name, arrays[begin + name], holds)
+    for name, holds in OF_A_MODEL.items():
         if name in arrays:
-            shapes(name, arrays[name], letters)
+            _check_array(shapes, name, arrays[name], holds)
+    _check_cells(description, arrays)
     _check_places(description, arrays)
-    places = {"sets.codes": "m", "held_away.codes": "m", "sets.members": "j", "transduction": "m"}
-    for name, most in places.items():
-        found = arrays.get(name, np.empty(0))
-        there = ((found >= 0) & (found < shapes.known[most])).all()
-        _must(there, f"its array {name!r} names what is not there")
 
 
 def _must(holds: Any, message: str) -> None:
@@ -123,28 +145,87 @@ def _must(holds: Any, message: str) -> None:
         raise ModelFileError(f"{message}; save the model again.")
 
 
+def _check_array(shapes: Shapes, name: str, array: np.ndarray, holds: Holds) -> None:
+    shapes(name, array, holds.shape)
+    _must(array.dtype.kind in ("iu" if holds.whole else "fiu"), f"its array {name!r} must hold numbers")
+    if isinstance(holds.most, str):
+        there = ((array >= holds.least) & (array < shapes.known[holds.most])).all()
+        _must(there, f"its array {name!r} names what is not there")
+    elif holds.least is not None:
+        sound = np.isfinite(array).all() and (array >= holds.least).all() and (array <= holds.most).all()
+        _must(sound, f"its array {name!r} does not hold what it should")
+
+
+def _check_network(shapes: Shapes, arrays: dict[str, np.ndarray], prefix: str, depth: int) -> None:
+    """Layer d is from h_d to h_(d + 1), the last one to the classes; all members are alike."""
+    shapes.known[f"h{depth}"] = shapes.known["m"]
+    for d in range(depth):
+        before, after = f"h{d}", f"h{d + 1}"
+        for name, letters in {
+            f"layer{d}.direct": f"{before} {after}",
+            f"layer{d}.spectral": f"k {after}",
+            f"layer{d}.bias": after,
+            f"weights{d}": f"parts {before} {after}",
+            f"bias{d}": after,
+        }.items():
+            shapes(prefix + name, arrays[prefix + name], letters)
+
+
 def _check_numbers(description: dict[str, Any]) -> None:
-    """How often is averaged, how far inputs spread, and what was estimated."""
+    """How often and over how many is averaged, how far inputs spread, and what was estimated."""
     rounds, spread, power = description["rounds"], description["spread"], description["away_power"]
-    here, away = rounds
+    (here, away), k = rounds, description["neighbours"]
     _must(
         _is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS),
         f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead",
     )
+    sound = k is None or _is_whole(k, 1, math.inf)
+    _must(sound, f"its neighbours must be a whole number, 1 or more. Got {k!r} instead")
     sound = _is_number(spread) and 0 < spread < math.inf
     _must(sound, f"its spread must be a positive number. Got {spread!r} instead")
-    sound = _is_number(power) and 0 <= power <= 1
-    _must(sound, f"its away_power must be from 0 to 1. Got {power!r} instead")
+    _must(_is_share(power), f"its away_power must be from 0 to 1. Got {power!r} instead")
     if description["estimate"] is None:
         return
     told = AccuracyEstimate(**description["estimate"])
     shares = [share for share in (told.accuracy, told.low, told.high) if share is not None]
     texts = [text for text in (told.reason, told.advice) if text is not None]
     _must(
-        all(_is_number(share) and 0 <= share <= 1 for share in [*shares, told.coverage])
-        and all(isinstance(text, str) for text in [*texts, told.basis]),
+        all(map(_is_share, [*shares, told.coverage]))
+        and all(isinstance(t, str) for t in [*texts, told.basis]),
         f"its estimate must be shares and text. Got {description['estimate']!r} instead",
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _is_whole(value: Any, least: int, most: float) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _check_cells(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """What sums over cells can be, and the knots of normal scores."""
+    missing = description["neighbours"] is not None and "sets.odds" in arrays and "sets.sums" not in arrays
+    wrong = {
+        "sets.sums": missing,
+        "shapes.first": "shapes.first" in arrays and (arrays["shapes.first"][:, 0] < 1).any(),
+        "shapes.height": "shapes.height" in arrays and (np.diff(arrays["shapes.height"]) < 0).any(),
+    }
+    for sums, counts in {"around": "around", "first": "first", "sets": "around"}.items():
+        if f"{sums}.sums" in arrays:
+            most = arrays[f"{counts}.counts"][:, None] * ONE
+            wrong[f"{sums}.sums"] = (arrays[f"{sums}.sums"] > most).any()
+    for name, bad in wrong.items():
+        _must(not bad, f"its array {name!r} cannot be sums over cells")
+    if "ranks.knots" in arrays:
+        knots = arrays["ranks.knots"]
+        rising = len(knots) <= KNOTS and (np.diff(knots, axis=0) >= 0).all()
+        _must(rising and knots.dtype.kind == "f", "its array 'ranks.knots' must rise")
 
 
 def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -162,67 +243,17 @@ def _check_places(description: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     sound = _is_number(distance) and distance >= 0 and _is_whole(level, 0, nodes["levels"] - 1)
     wanted = f"a distance and a level below {nodes['levels']}"
     _must(sound, f"its reach must be {wanted}. Got {reach!r} instead")
-    for name, least, most in (  # recalls are shares, beside them are counts of places
-        ("away", TINY, np.inf), ("first", TINY, np.inf), ("held_away", 0.0, [[1.0], [np.inf]]),
-        ("places", -np.inf, np.inf), ("places.cells", -np.inf, np.inf), ("trained", TINY, 1.0),
-    ):  # fmt: skip
-        array = arrays.get(name, np.ones(1))
-        known = array.dtype.kind in "fiu" and array.size > 0 and np.isfinite(array).all()
-        sound = known and (array >= least).all() and (array <= most).all()
-        _must(sound, f"its array {name!r} does not hold what it should")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _is_whole(value: Any, least: int, most: float) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _check_cloud(description: dict[str, Any], arrays: dict[str, np.ndarray], shapes: int) -> None:
-    """What compiled loops rely on, and what sums over cells can be; inputs have so many local ``shapes``."""
-    nodes, k = description["nodes"], description["neighbours"]
-    fixed = Lattice(nodes["cell"], nodes["levels"]).fixed if "cell" in nodes else 0
-    _must(shapes == fixed, f"its network must see the shapes of its cells. Got {shapes} of them")
-    sound = k is None or _is_whole(k, 1, math.inf)
-    _must(sound, f"its neighbours must be a whole number, 1 or more. Got {k!r} instead")
-    for name in WHOLE:
-        whole = name not in arrays or arrays[name].dtype.kind in "iu"
-        _must(whole, f"its array {name!r} must be whole numbers")
-    counts, first = (arrays.get(f"{name}.counts", np.ones(1))[:, None] for name in ("around", "first"))
-    wrong = {
-        "shapes.first": (arrays.get("shapes.first", np.ones((1, 1)))[:, 0] < 1).any(),
-        "shapes.height": (np.diff(arrays.get("shapes.height", np.zeros((1, 2)))) < 0).any(),
-        "around.counts": (counts < 1).any(),
-        "around.sums": _beyond(arrays.get("around.sums"), counts),
-        "first.counts": (first < 1).any(),
-        "first.sums": _beyond(arrays.get("first.sums"), first),
-        "sets.sums": _beyond(arrays.get("sets.sums"), counts)
-        or (k is not None and "sets.odds" in arrays and "sets.sums" not in arrays),
-    }
-    for name, bad in wrong.items():
-        _must(not bad, f"its array {name!r} cannot be sums over cells")
-
-
-def _check_knots(arrays: dict[str, np.ndarray]) -> None:
-    """Of normal scores."""
-    knots, scores = arrays.get("ranks.knots", np.zeros((1, 0))), arrays.get("ranks.scores", np.zeros((1, 0)))
-    numbers = knots.dtype.kind == scores.dtype.kind == "f" and np.isfinite(scores).all()
-    rising = numbers and len(knots) <= KNOTS and (np.diff(knots, axis=0) >= 0).all()
-    _must(rising, "its array 'ranks.knots' must rise")
-
-
-def _beyond(sums: np.ndarray | None, counts: np.ndarray) -> bool:
-    """Whether they are no sums of so many probabilities."""
-    return sums is not None and bool(((sums < 0) | (sums > counts * ONE)).any())
+    for name in ("places", "places.cells"):
+        _must(len(arrays[name]), f"its array {name!r} must not be empty")
+    recalls = arrays.get("held_away", np.zeros((1, 1)))[0]
+    _must((recalls <= 1).all(), "its array 'held_away' must begin with shares")
 
 
 def _check_table(shapes: Shapes, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """What is seen of the rows of a table, and the experts that see it."""
+    """What is seen of the rows of a table, and that only a table has experts that see it."""
     nodes, extra = description["nodes"], description["n_extra"]
-    found = [name for name in arrays if _of_first(name).startswith(OF_A_TABLE)]
     if nodes["kind"] != "categorical":
+        found = [name for name in arrays if name.startswith(OF_A_TABLE)]
         _must(not found, f"its array {next(iter(found), '')!r} must belong to a table")
         return
     flag = nodes["numbers"]
@@ -233,48 +264,7 @@ def _check_table(shapes: Shapes, description: dict[str, Any], arrays: dict[str, 
     sound = own == shapes.known["own"] and numbers <= extra
     _must(sound, f"its table must have {wanted}. Got {own} and {numbers} instead")
     shapes.known["v"] = width = len(table.columns(extra).number)
-    for number in range(description["members"]):
-        prefix = f"member{number}." if number else ""
-        for expert, letters_of in BY_VALUES.items():
-            if f"{expert}.offsets" not in arrays:
-                continue
-            own_shapes = Shapes(m=shapes.known["m"], v=width)
-            for name, letters in letters_of.items():
-                own_shapes(f"{prefix}{expert}.{name}", arrays[f"{prefix}{expert}.{name}"], letters)
     if "diffusion.logs" in arrays:
         shapes.known["a"] = len(arrays["diffusion.starts"]) - 1
-        sizes = shapes("diffusion.sizes", arrays["diffusion.sizes"], "2")
-        sound = sizes.dtype.kind in "iu" and sizes[1] == width
-        _must(sound, f"its diffusion must see {width} columns. Got {sizes[1]} instead")
-    for name in found:
-        array, kinds = arrays[name], "iu" if name.endswith((".sizes", ".starts", ".columns")) else "f"
-        sound = array.dtype.kind in kinds and np.isfinite(array).all()
-        sound = sound or _of_first(name).startswith("forest.")
-        _must(sound, f"its array {name!r} does not hold what it should")
-
-
-def _of_first(name: str) -> str:
-    """The name of an array of any member without that of the member."""
-    member, _, rest = name.partition(".")
-    return rest if member.startswith("member") and member[6:].isdecimal() else name
-
-
-def _check_member(shapes: Shapes, arrays: dict[str, np.ndarray], prefix: str, depth: int) -> None:
-    """Layer d is from h_d to h_(d + 1), the last one to the classes; all members are alike."""
-    shapes.known[f"h{depth}"] = shapes.known["m"]
-    for d in range(depth):
-        before, after = f"h{d}", f"h{d + 1}"
-        for name, letters in {
-            f"layer{d}.direct": f"{before} {after}",
-            f"layer{d}.spectral": f"k {after}",
-            f"layer{d}.bias": after,
-            f"weights{d}": f"parts {before} {after}",
-            f"bias{d}": after,
-        }.items():
-            shapes(prefix + name, arrays[prefix + name], letters)
-    for expert in TREES:
-        trees = Shapes(m=shapes.known["m"])
-        for name, letters in OF_TREES.items():
-            whole = f"{prefix}{expert}.{name}"
-            if whole in arrays:
-                trees(whole, arrays[whole], letters)
+        seen = shapes("diffusion.sizes", arrays["diffusion.sizes"], "2")[1]
+        _must(seen == width, f"its diffusion must see {width} columns. Got {seen} instead")

@@ -24,11 +24,11 @@ from pinvgcn.features.exchange import pyramid_of_all
 from pinvgcn.features.geometry import cell_of, lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
+from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import KernelExtension, Spectrum
 
-BACKGROUND = 50  # rows of a table that its model keeps
 SCAN = 2_000  # points in space, from which on what surrounds a point is local
 OTHER_UNIT = 8  # times closer or wider: of cells, which are powers of two, so that ten times is always said
 ROUNDING = 1e-6  # of degrees: that of a training point, computed anew, is not below itself
@@ -45,6 +45,25 @@ class Nodes(ABC):
     graph: Graph | None
     features: Any  # array, or scipy sparse array for incidences
     coordinates: int = 0  # how many of the first features are coordinates of points
+
+    @property
+    def group(self) -> Group:
+        """The processes that share out the nodes."""
+        return ALONE if self.graph is None else self.graph.group
+
+    @property
+    def start(self) -> int:
+        """The number of this process rank's first node among all."""
+        return 0 if self.graph is None else self.graph.start
+
+    @property
+    def count(self) -> int:
+        """How many nodes this process rank has."""
+        return 0 if self.graph is None else self.graph.n_nodes
+
+    def own(self, labels: RowLabels) -> RowLabels:
+        """The labels of this process rank's nodes, counted from its first."""
+        return labels.within(self.start, self.count)
 
     @abstractmethod
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:

@@ -165,11 +165,9 @@ class Prepared:
 
     def training_nodes(self, labels: RowLabels) -> TrainingNodes:
         """All nodes, each on the process rank that has it."""
-        graph = self.nodes.graph
-        assert graph is not None
-        nodes = np.full(len(labels.rows), -1)
-        here = (labels.rows >= graph.start) & (labels.rows < graph.start + graph.n_nodes)
-        nodes[here] = self.node_of(labels.rows[here] - graph.start)
+        start, nodes = self.nodes.start, np.full(len(labels.rows), -1)
+        here = labels.are_within(start, self.nodes.count)
+        nodes[here] = self.node_of(labels.rows[here] - start)
         if self.subsample is None:
             return TrainingNodes(self.problem, labels.rows, nodes)
         others = np.setdiff1d(nodes[here], self.subsample.nodes)

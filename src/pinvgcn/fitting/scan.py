@@ -156,12 +156,11 @@ class Scan(NamedTuple):
         """With ``count`` folds of the labels of all process ranks; None where nodes are no scan."""
         if not (isinstance(nodes, CloudNodes) and nodes.geometry):
             return None
-        assert nodes.graph is not None
         assert nodes.lattice is not None
-        group, (start, total) = nodes.graph.group, (nodes.graph.start, nodes.graph.n_total)
-        mine = labels.within(start, len(nodes.points)).rows
+        group, mine = nodes.group, nodes.own(labels).rows
         points = group.rows(nodes.points[mine])
-        some = np.setdiff1d(in_subsample(start, len(nodes.points), total, most=TARGETS), mine)
+        drawn = in_subsample(nodes.start, nodes.count, group.sum(nodes.count), most=TARGETS)
+        some = np.setdiff1d(drawn, mine)
         target = group.rows(nearest(cKDTree(points), nodes.points[some]))
         folds = _of_first_rank(matched_folds(labels, count, seed, points=points, target=target), group)
         held = folds.distances(points)
@@ -174,12 +173,6 @@ class Scan(NamedTuple):
         """Whether labels do not lie as the points do: whole places are held out, or most labels are of
         classes that have one place."""
         return self.folds.grouped or bool(np.isin(self.labels.codes, self.single).mean() > 0.5)
-
-    @property
-    def group(self) -> Group:
-        """The processes that share out the points."""
-        assert self.nodes.graph is not None
-        return self.nodes.graph.group
 
     def away(
         self, values: np.ndarray, scans: np.ndarray | None, *, trees: int, seed: int
@@ -196,7 +189,7 @@ class Scan(NamedTuple):
         if scans is not None and len(np.unique(scans)) > 1:
             folds = group_folds(labels, scans, count, seed)
         else:
-            folds = _of_first_rank(block_folds(labels, self.places.points, count, seed), self.group)
+            folds = _of_first_rank(block_folds(labels, self.places.points, count, seed), self.nodes.group)
         kinds, unseen = forest_kinds(self.nodes, values.shape[1]), []
         for learned, held in folds.parts:
             if held is None or len(np.unique(learned.codes)) < len(labels.classes):
@@ -218,10 +211,8 @@ class Scan(NamedTuple):
     def expected(self, P: np.ndarray, conformal: PredictionSets | None) -> AccuracyEstimate | None:
         """The accuracy at all unlabelled points, P (n, classes) the probabilities at this process rank's
         points; None where all are labelled."""
-        assert self.nodes.graph is not None
-        here = self.labels.within(self.nodes.graph.start, len(P)).rows
-        free = np.delete(P, here, axis=0)
-        total = self.group.sum(np.append(free.sum(axis=0), free.max(axis=1, initial=0.0).sum()))
+        free = np.delete(P, self.nodes.own(self.labels).rows, axis=0)
+        total = self.nodes.group.sum(np.append(free.sum(axis=0), free.max(axis=1, initial=0.0).sum()))
         rows = float(total[:-1].sum())
         if not rows:
             return None
@@ -265,8 +256,7 @@ def forest_kinds(nodes: Nodes, columns: int) -> dict[str, dict[str, Any]]:
 
 def scans_of(groups: Any, labels: RowLabels, nodes: Nodes) -> np.ndarray | None:
     """The numbers of the scans that labels are from, (m,), by those of this process rank's rows."""
-    assert nodes.graph is not None
-    graph, group = nodes.graph, nodes.graph.group
+    group = nodes.group
     given = group.values(groups is not None)
     if not any(given):
         return None
@@ -279,6 +269,6 @@ def scans_of(groups: Any, labels: RowLabels, nodes: Nodes) -> np.ndarray | None:
                 "groups must be a whole number for each row, the scan that it is from. "
                 f"Got an array of shape {numbers.shape} and type {numbers.dtype} instead."
             )
-        check_rows(numbers, graph.n_nodes, "groups", "rows of X")
-    here: np.ndarray = numbers[labels.within(graph.start, graph.n_nodes).rows].astype(np.int64)
+        check_rows(numbers, nodes.count, "groups", "rows of X")
+    here: np.ndarray = numbers[nodes.own(labels).rows].astype(np.int64)
     return group.rows(here)

@@ -31,9 +31,8 @@ class PseudoLabels(NamedTuple):
         alone, and on no process that has them: the points with the smallest −log(u)/P² are taken, u the
         hash of their number (Efraimidis and Spirakis, 2006).
         """
-        assert scan.nodes.graph is not None
-        start, found, group = scan.nodes.graph.start, P.argmax(axis=1), scan.group
-        found[scan.labels.within(start, len(P)).rows] = -1
+        start, found, group = scan.nodes.start, P.argmax(axis=1), scan.nodes.group
+        found[scan.nodes.own(scan.labels).rows] = -1
         u = (hashed(start + np.arange(len(P)), seed=seed) + 0.5) / 2.0**64
         order = -np.log(u) / np.maximum(P.max(axis=1, initial=0.0) ** 2, np.finfo(float).tiny)
         drawn, codes = [], []

@@ -130,10 +130,8 @@ class FitSettings:
 
     def labels(self, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
         """The labels of these nodes."""
-        graph = nodes.graph
-        assert graph is not None
         weights = {"class_weight": self.class_weight, "sample_weight": sample_weight}
-        return RowLabels.of(y, graph.n_nodes, **weights, group=graph.group)
+        return RowLabels.of(y, nodes.count, **weights, group=nodes.group)
 
     def __post_init__(self) -> None:
         if not isinstance(self.sigma, str):
@@ -279,8 +277,7 @@ def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None
     assert isinstance(nodes, CloudNodes)
     if isinstance(neighbours, str) and nodes.lattice is not None:
         return nodes.lattice.cell
-    assert nodes.graph is not None
-    group, points = nodes.graph.group, nodes.points
+    group, points = nodes.group, nodes.points
     return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
 
 

@@ -83,8 +83,7 @@ class Smoothing:
         if priors == "safely" and not picked_by_class(labels.codes):
             priors = None
         if isinstance(priors, str):
-            assert nodes.graph is not None
-            here, group = labels.within(nodes.graph.start, len(P)), nodes.graph.group
+            here, group = nodes.own(labels), nodes.group
             if grouped:
                 known = np.bincount(here.codes, minlength=P.shape[1]) - P[here.rows].sum(axis=0)
                 factors = stepped_factors(group.sum(P.sum(axis=0) + known), trained, SAFE)
@@ -158,9 +157,8 @@ class Smoothing:
         """q at the points of training, of which this rank has some, and the sums of these."""
         if self.neighbours is None or not isinstance(nodes, CloudNodes):
             return P, None
-        assert nodes.graph is not None
         assert self.cell is not None
-        group, q, sums = nodes.graph.group, P, []
+        group, q, sums = nodes.group, P, []
         for _ in range(self.rounds):
             with together(group):
                 own = Averages.of(nodes.points, q, self.cell)
