@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-import pinvgcn.experts.spectral
+import pinvgcn.fitting.members
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.cli import main
 from pinvgcn.errors import ModelFileError
@@ -388,7 +388,7 @@ def test_interrupting_training_leaves_no_half_file(
     small: Path, interrupts: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Training alone would end, and go on with what it has learned; the command stops."""
-    train = pinvgcn.experts.spectral.train
+    train = pinvgcn.fitting.members.train
 
     def interrupted(*arguments: Any, **options: Any) -> list[float]:
         told, options["on_epoch"] = options["on_epoch"], lambda epoch, loss: stop(epoch, loss)
@@ -400,7 +400,7 @@ def test_interrupting_training_leaves_no_half_file(
 
         return train(*arguments, **options)
 
-    monkeypatch.setattr("pinvgcn.experts.spectral.train", interrupted)
+    monkeypatch.setattr("pinvgcn.fitting.members.train", interrupted)
     arguments = ["t.csv", "--target", "Kind", "-o", "o.csv", "--save-model", "m", "--report", "r.html"]
     assert main(["classify", *arguments]) == 130
     assert capfd.readouterr() == ("", "pinvgcn: interrupted\n")

@@ -32,7 +32,7 @@ def test_an_interrupt_ends_all_of_them(monkeypatch, interrupts):
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         return train(*args, **settings)
 
-    monkeypatch.setattr("pinvgcn.experts.spectral.train", interrupted)
+    monkeypatch.setattr("pinvgcn.fitting.members.train", interrupted)
     with pytest.warns(TrainingWarning, match="interrupted after"):
         model = quick(epochs=1_000_000).fit(X, FEW)
     assert 0 < model.n_iter_ < 1_000_000

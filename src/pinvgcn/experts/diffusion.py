@@ -27,6 +27,8 @@ ACCURACY = 1e-8  # of the solution, relative to the right-hand side
 ROUNDS = 2_000  # of its solver, which needs some dozens
 THIN = 1e-6  # the least weight, so that a row far from all others is joined to some
 NEAR = 1e-12  # the least reach: rows that differ may be equal in single precision
+CHUNK = 1_024  # rows of one product: with 8,192 anchors it has 32 MB
+MORE = 4  # candidates beyond those wanted: products round, the distances of candidates are exact
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,6 @@ def _means(X: Any, anchors: np.ndarray, k: int) -> sp.csr_array:
     W[same, 0] = 1.0
     ends = np.arange(0, W.size + 1, k)
     return sp.csr_array((W.ravel(), found.ravel(), ends), shape=(len(W), len(anchors)))
-
-
-CHUNK = 1_024  # rows of one product: with 8,192 anchors it has 32 MB
-MORE = 4  # candidates beyond those wanted: products round, the distances of candidates are exact
 
 
 def nearest(X: Any, anchors: np.ndarray, k: int, *, itself: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,8 @@ import numpy as np
 from pinvgcn.distributed.rows import rows_of_all
 from pinvgcn.nn import Basis
 
+LEAST = 0.05  # the weight of a column that says nothing: by chance one may look so
+
 
 class Seen(NamedTuple):
     """What experts see of m rows."""
@@ -65,18 +67,12 @@ def arrays_after(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.nda
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
-class Model(Protocol):
-    """A frozen dataclass of arrays."""
-
-    def log_proba(self, X: Any) -> np.ndarray:
-        """log p of any rows (m, v): (m, classes)."""
-
-
 @dataclass(frozen=True)
 class ByValues:
-    """The models of all members, under the name of the expert."""
+    """The models of all members, under the name of the expert: frozen dataclasses of arrays, whose
+    ``log_proba`` tells log p of any rows (m, v)."""
 
-    members: Sequence[Any]  # each a ``Model``
+    members: Sequence[Any]
     name: str
 
     def opinions(self, seen: Seen) -> Iterator[np.ndarray]:
@@ -99,9 +95,6 @@ class ByValues:
         """Models ``made`` of what ``state`` gave; None if a file has none of this name."""
         found = [arrays_after(f"{of_member(number)}{name}.", arrays) for number in range(members)]
         return cls([made(**own) for own in found], name) if any(found) else None
-
-
-LEAST = 0.05  # the weight of a column that says nothing: by chance one may look so
 
 
 class TableColumns(NamedTuple):

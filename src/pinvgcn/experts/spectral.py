@@ -14,7 +14,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.experts.seen import LabelledRows, Seen, of_member
-from pinvgcn.nn import Labels, PinvGCN, Problem, TrainingSettings, train
+from pinvgcn.nn import Labels, PinvGCN, Problem, TrainingSettings
 from pinvgcn.nn.nodewise import NodeLayer, apply_networks
 from pinvgcn.nn.sampling import NodeSubsample, resolve_sample
 from pinvgcn.spectra import Spectrum
@@ -93,6 +93,33 @@ class TrainedNetwork:
     layers: tuple[NodeLayer, ...]  # none before it is folded
     losses: list[float]  # of each epoch
 
+    @classmethod
+    def from_state(
+        cls, arrays: dict[str, np.ndarray], spectrum: Spectrum, *, depth: int, dropout: float, filters: Any
+    ) -> TrainedNetwork:
+        """From the arrays of a member in a file."""
+        layers = tuple(
+            NodeLayer(*(arrays[f"layer{d}.{name}"] for name in NodeLayer._fields)) for d in range(depth)
+        )
+        weights = [torch.from_numpy(arrays[f"weights{d}"]) for d in range(depth)]
+        network = PinvGCN(
+            spectrum,
+            weights[0].shape[1],
+            weights[-1].shape[2],
+            hidden=[w.shape[2] for w in weights[:-1]],
+            dropout=dropout,
+            filters=filters,
+            generator=torch.Generator(),
+        )
+        with torch.no_grad():
+            for d, conv in enumerate(network.layers):
+                if conv.weights.shape != weights[d].shape:  # a copy would be broadcast
+                    raise ValueError(f"weights{d} must have the shape {tuple(conv.weights.shape)}")
+                conv.weights.copy_(weights[d])
+                conv.bias.copy_(torch.from_numpy(arrays[f"bias{d}"]))
+        losses = arrays.get("loss_curve", np.empty(0))  # those of the first are kept
+        return cls(network.eval(), layers, losses.tolist())
+
 
 @dataclass(frozen=True)
 class Networks:
@@ -125,83 +152,6 @@ class Networks:
                 mine[f"bias{depth}"] = conv.bias.detach().cpu().numpy()
                 arrays |= {of_member(number) + name: array for name, array in mine.items()}
         return arrays
-
-    @classmethod
-    def from_state(
-        cls,
-        arrays: dict[str, np.ndarray],
-        spectrum: Spectrum,
-        *,
-        members: int,
-        depth: int,
-        dropout: float,
-        filters: Any,
-        log_proba: bool,
-    ) -> Networks:
-        """From what ``state`` gave."""
-        networks = [
-            _restored(arrays, of_member(number), spectrum, depth=depth, dropout=dropout, filters=filters)
-            for number in range(members)
-        ]
-        return cls(networks, log_proba)
-
-
-def _restored(
-    arrays: dict[str, np.ndarray],
-    prefix: str,
-    spectrum: Spectrum,
-    *,
-    depth: int,
-    dropout: float,
-    filters: Any,
-) -> TrainedNetwork:
-    layers = tuple(
-        NodeLayer(*(arrays[f"{prefix}layer{d}.{name}"] for name in NodeLayer._fields)) for d in range(depth)
-    )
-    weights = [torch.from_numpy(arrays[f"{prefix}weights{d}"]) for d in range(depth)]
-    network = PinvGCN(
-        spectrum,
-        weights[0].shape[1],
-        weights[-1].shape[2],
-        hidden=[w.shape[2] for w in weights[:-1]],
-        dropout=dropout,
-        filters=filters,
-        generator=torch.Generator(),
-    )
-    with torch.no_grad():
-        for d, conv in enumerate(network.layers):
-            if conv.weights.shape != weights[d].shape:  # a copy would be broadcast
-                raise ValueError(f"weights{d} must have the shape {tuple(conv.weights.shape)}")
-            conv.weights.copy_(weights[d])
-            conv.bias.copy_(torch.from_numpy(arrays[f"{prefix}bias{d}"]))
-    network.eval()
-    losses = [] if prefix else arrays["loss_curve"].tolist()  # those of the first are kept
-    return TrainedNetwork(network, layers, losses)
-
-
-def trained(
-    network: PinvGCN,
-    nodes: TrainingNodes,
-    labels: LabelledRows,
-    watched: LabelledRows | None,
-    settings: TrainingSettings,
-    *,
-    seed: int,
-    on_epoch: Callable[[int, float], None],
-    threads: int | None,
-) -> TrainedNetwork:
-    """Train a network from ``labels``; with patience it stops by its loss at those ``watched``."""
-    losses = train(
-        network,
-        nodes.problem,
-        nodes.labels(labels),
-        settings,
-        held_out=None if watched is None else nodes.labels(watched),
-        seed=seed,
-        on_epoch=on_epoch,
-        threads=threads,
-    )
-    return TrainedNetwork(network, (), losses)
 
 
 def side_by_side(

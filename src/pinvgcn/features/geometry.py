@@ -23,14 +23,17 @@ from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features.lattice import LEVELS, Lattice, find, grouped, share, tabulated
 from pinvgcn.features.pyramid import Pyramid
 
+ENOUGH = 8  # points in the blend of the median point
+ASKED = 4_096  # points that are asked
+FRACTION = 8  # bits of a position within the smallest cell that is tried
+TRIED = 7  # sizes at a time
+AWAY = 3 * (TRIED - 1)  # a size that is 2¹⁸ times what the spacing says comes of points in one place
+RANGE = 50  # exponents of sizes that are tried: a lattice takes all of these
+PRIMES = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
 
 def local_geometry(
-    points: Any,
-    cloud: Any = None,
-    *,
-    cell: float | str = "auto",
-    levels: int = LEVELS,
-    up: int = 2,
+    points: Any, cloud: Any = None, *, cell: float | str = "auto", levels: int = LEVELS, up: int = 2
 ) -> np.ndarray:
     """Features (n, f) of the surroundings of ``points`` (n, 3) within ``cloud``, by default themselves.
 
@@ -99,15 +102,6 @@ def in_space(values: Any, name: str) -> np.ndarray:
             "a flat map needs a third column of zeros."
         )
     return points
-
-
-ENOUGH = 8  # points in the blend of the median point
-ASKED = 4_096  # points that are asked
-FRACTION = 8  # bits of a position within the smallest cell that is tried
-TRIED = 7  # sizes at a time
-AWAY = 3 * (TRIED - 1)  # a size that is 2¹⁸ times what the spacing says comes of points in one place
-RANGE = 50  # exponents of sizes that are tried: a lattice takes all of these
-PRIMES = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def drawn(points: np.ndarray, total: int, wanted: int = ASKED) -> np.ndarray:

@@ -17,6 +17,32 @@ import pandas as pd
 
 from pinvgcn.checks import is_missing
 
+_GROUPS = {".": r",", ",": r"\."}  # the sign between thousands, by the decimal sign
+_PATTERNS = {
+    decimal: re.compile(
+        rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{groups}\d{{3}})+|[1-9]\d{{0,2}}(?:[ '’\u00a0\u202f\u2009]\d{{3}})+)?"
+        rf"(?:{re.escape(decimal)}\d*)?(?:[eE][+-]?\d+)?"
+    )
+    for decimal, groups in _GROUPS.items()
+}
+_AROUND = re.compile(r"^[€$£¥]\s*|\s*[%€$£¥]$")
+_DIGIT = re.compile(r"\d")
+NUMBERS = 5_000  # distinct values that decide
+# where day and month can be either way round, the more usual way with this sign between them comes first
+FORMATS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d",
+    "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%m/%d/%Y", "%d/%m/%Y",
+    "%d.%m.%y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%y",
+    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%d-%b-%Y", "%d-%b-%y", "%Y%m%d",
+)  # fmt: skip
+EITHER = {"%d-%m-%Y": "%m-%d-%Y", "%m/%d/%Y": "%d/%m/%Y", "%m/%d/%y": "%d/%m/%y"}
+_TIME = re.compile(
+    r"[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?(?:\s*(?:Z|UTC|[+-]\d{2}:?\d{2}))?$"
+)
+YEARS = (1800, 2200)  # what a date without signs between its parts must lie in
+MOST = 0.98  # the share of values that a format must fit
+DATES = 2_000  # distinct values that decide
+
 
 def cells_of(series: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """(codes, values): row i holds ``values[codes[i]]``, -1 where missing.
@@ -96,19 +122,6 @@ def _objects(series: pd.Series) -> np.ndarray:
     return cells
 
 
-_GROUPS = {".": r",", ",": r"\."}  # the sign between thousands, by the decimal sign
-_PATTERNS = {
-    decimal: re.compile(
-        rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{groups}\d{{3}})+|[1-9]\d{{0,2}}(?:[ '’\u00a0\u202f\u2009]\d{{3}})+)?"
-        rf"(?:{re.escape(decimal)}\d*)?(?:[eE][+-]?\d+)?"
-    )
-    for decimal, groups in _GROUPS.items()
-}
-_AROUND = re.compile(r"^[€$£¥]\s*|\s*[%€$£¥]$")
-_DIGIT = re.compile(r"\d")
-NUMBERS = 5_000  # distinct values that decide
-
-
 def parse_numbers(texts: np.ndarray, decimal: str) -> np.ndarray:
     """The numbers (m,) that these texts are, with this decimal sign; NaN where one is none."""
     numbers: np.ndarray
@@ -146,22 +159,6 @@ def _parse(text: str, decimal: str) -> float:
     except ValueError:  # such as "e5"
         return np.nan
     return number if np.isfinite(number) else np.nan
-
-
-# where day and month can be either way round, the more usual way with this sign between them comes first
-FORMATS = (
-    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d",
-    "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%m/%d/%Y", "%d/%m/%Y",
-    "%d.%m.%y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%y",
-    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%d-%b-%Y", "%d-%b-%y", "%Y%m%d",
-)  # fmt: skip
-EITHER = {"%d-%m-%Y": "%m-%d-%Y", "%m/%d/%Y": "%d/%m/%Y", "%m/%d/%y": "%d/%m/%y"}
-_TIME = re.compile(
-    r"[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?(?:\s*(?:Z|UTC|[+-]\d{2}:?\d{2}))?$"
-)
-YEARS = (1800, 2200)  # what a date without signs between its parts must lie in
-MOST = 0.98  # the share of values that a format must fit
-DATES = 2_000  # distinct values that decide
 
 
 def parse_dates(texts: np.ndarray, form: str) -> pd.DatetimeIndex:

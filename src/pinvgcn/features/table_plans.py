@@ -28,6 +28,21 @@ from pinvgcn.features.table_cells import (
 from pinvgcn.wording import counted, verb
 
 USELESS = b""  # the one value of a column of lists, bytes or the like
+FEW = 20  # whole numbers with at most so many values are categories; so are years
+MOSTLY = 0.95  # the share of cells that must be numbers for a column to be one of numbers
+UNIQUE = 0.5  # distinct values per cell, above which text joins too few rows
+UNIQUE_FROM = 10  # distinct values below which no column is called near-unique
+WORDS = 4.0  # words of a mean cell, from which on text is free text ...
+FREE = 0.2  # ... if there are so many distinct values per cell
+# cells among numbers that stand for none: they do not make a column one of text
+PLACEHOLDERS = frozenset(
+    ("-", "--", "—", ".", "*", "n.a.", "na", "none", "nil", "unknown", "missing", "k.a.")
+)
+KINDS = ("category", "number", "date", "left out")
+FIELDS = {"year": "year", "month": "month", "weekday": "day_of_week"}  # parts of a date, as pandas calls them
+PARTS = tuple(FIELDS)
+_ID = re.compile(r"(^|[^a-z])(id|ids|idx|index|nr|no|number|key|uuid|guid|code|ref|row)([^a-z]|$)", re.I)
+_PADDED = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)
@@ -130,23 +145,6 @@ def _everywhere(each: Sequence[ColumnCounts], group: Group) -> ColumnCounts:
 
 def _useless(values: np.ndarray) -> bool:
     return values.dtype == object and len(values) > 0 and isinstance(values[0], bytes)
-
-
-FEW = 20  # whole numbers with at most so many values are categories; so are years
-MOSTLY = 0.95  # the share of cells that must be numbers for a column to be one of numbers
-UNIQUE = 0.5  # distinct values per cell, above which text joins too few rows
-UNIQUE_FROM = 10  # distinct values below which no column is called near-unique
-WORDS = 4.0  # words of a mean cell, from which on text is free text ...
-FREE = 0.2  # ... if there are so many distinct values per cell
-# cells among numbers that stand for none: they do not make a column one of text
-PLACEHOLDERS = frozenset(
-    ("-", "--", "—", ".", "*", "n.a.", "na", "none", "nil", "unknown", "missing", "k.a.")
-)
-KINDS = ("category", "number", "date", "left out")
-FIELDS = {"year": "year", "month": "month", "weekday": "day_of_week"}  # parts of a date, as pandas calls them
-PARTS = tuple(FIELDS)
-_ID = re.compile(r"(^|[^a-z])(id|ids|idx|index|nr|no|number|key|uuid|guid|code|ref|row)([^a-z]|$)", re.I)
-_PADDED = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ SIZE = 500_000  # points of a tile
 SAMPLE = 200_000  # points by which the medians of cuts are found
 READ = 2**18  # points of a tile read at a time
 TOGETHER = 2**22  # numbers, of points and values around a tile, that are handed out together
+FILE = "tiles.json"  # there once all tiles are
 
 
 @dataclass(frozen=True)
@@ -237,9 +238,6 @@ def share_out(weights: list[int], size: int) -> list[list[int]]:
     middles = (ends - np.array(weights) / 2) / max(ends[-1] if len(ends) else 0.0, 1.0)
     owner = np.minimum((middles * size).astype(int), size - 1)
     return [np.flatnonzero(owner == rank).tolist() for rank in range(size)]
-
-
-FILE = "tiles.json"  # there once all tiles are
 
 
 def shared_tiles(

@@ -26,6 +26,9 @@ from pinvgcn.fitting.smoothing import Smoothing
 SAME = 1e-9  # odds that differ by less, of each other, are equal: a row seen again has the set that it had
 BLOCK = 2**16  # rows at a time
 ARRAYS = ("odds", "codes", "members", "above")  # the fields, in a file after "sets."
+BETWEEN = "|"  # classes, in words
+EMPTY = "{}"  # the set without a class, in words; no text is a row without a prediction
+MOST = 64  # classes that have a bit
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,7 @@ class PredictionSets:
         return replace(plain, above=plain.count(each))
 
     def at(
-        self,
-        scores: Sequence[np.ndarray],
-        smoothing: Smoothing,
-        points: np.ndarray | None,
-        among: str,
+        self, scores: Sequence[np.ndarray], smoothing: Smoothing, points: np.ndarray | None, among: str
     ) -> np.ndarray:
         """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
         flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
@@ -190,11 +189,6 @@ def odds_of(P: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", over="ignore"):
         odds: np.ndarray = P / others
     return odds
-
-
-BETWEEN = "|"  # classes, in words
-EMPTY = "{}"  # the set without a class, in words; no text is a row without a prediction
-MOST = 64  # classes that have a bit
 
 
 @dataclass(frozen=True)

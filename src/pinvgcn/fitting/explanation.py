@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,17 +98,7 @@ def explain_rows(
     row, one after the other, until the row is complete; a value is credited with what changes when it comes,
     in the mean over all orders: its Shapley value. With few columns this is exact. With more, orders are
     drawn in pairs, one the reverse of the other, and the standard error is given; the sum is exact always.
-
-    Parameters
-    ----------
-    X : DataFrame, one row of it (a Series), or array
-        Rows with the columns of ``fit``. About 20,000 rows are asked to explain one.
-    classes : sequence, optional
-        What the classes are called.
-    background : DataFrame or array, optional
-        Rows to compare with; by default up to 50 rows of training, which the model keeps.
-    sources : dict, optional
-        Columns of X that count as one, as those made of one date: the name of their source, and their names.
+    Arguments are those of ``PinvGCNClassifier.explain``, and what the ``classes`` are called.
     """
     nodes = table_nodes(fitted)
     parts = sources_of(nodes, sources)
@@ -216,18 +206,9 @@ def _frame(X: Any, names: list[str]) -> pd.DataFrame:
 
 # In a game of d players a set S of them is worth v(S). Player j is worth the mean of v(S ∪ j) − v(S) over all
 # orders in which the players may come, S being those who came before j: its Shapley value. These d numbers
-# have the sum v(all) − v(none) in every single order, so also over some of them.
-
-
-class Game(Protocol):
-    """Which sets must be valued, and what follows for the players."""
-
-    @property
-    def sets(self) -> np.ndarray:
-        """The sets as masks: (s, d)."""
-
-    def shares(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Shapley values (d,) from the values (s,) of the sets, and their squared standard errors."""
+# have the sum v(all) − v(none) in every single order, so also over some of them. A game says which ``sets``
+# must be valued, as masks (s, d), and makes ``shares`` of the values v (s,): the Shapley values (d,), and
+# their squared standard errors.
 
 
 @dataclass(frozen=True)
@@ -288,7 +269,7 @@ class DrawnOrders:
         return pairs.mean(axis=0), pairs.var(axis=0, ddof=1) / k if k > 1 else np.full(d, np.nan)
 
 
-def game_of(players: int, pairs: int, rng: np.random.Generator) -> Game:
+def game_of(players: int, pairs: int, rng: np.random.Generator) -> AllSets | DrawnOrders:
     """All sets where these are no more than those that so many pairs of orders would value."""
     if 2**players <= 2 + 2 * pairs * max(players - 1, 0):
         return AllSets(players)

@@ -43,6 +43,11 @@ from pinvgcn.graphs import GaussianGraph, automatic_sigma
 FIRST = 2  # one tree of a first look for so many of the second: its opinions are averaged
 BEFORE_CONTEXT = 0.4  # of the weight in another scan: scans differ in what surrounds a thing
 PASSES = 2  # of self-training
+FACTORS = (1.0, 0.5, 2.0, 0.25)  # times the automatic σ
+HOLD_OUTS = 3
+SHARE = 1 / 3
+EPOCHS = 150  # of a trial
+SURE = 1e-3  # a probability below this counts as this: one wild point should not decide
 
 
 def learn(
@@ -149,6 +154,7 @@ def learn(
     conformal = sets(scan.separate if scan is not None and in_few_places else None)
     if scan is not None and not in_few_places:
         estimate = scan.expected(P, conformal)
+    shares = labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)
     return FittedModel(
         classes=labels.classes,
         nodes=nodes,
@@ -157,7 +163,7 @@ def learn(
         ensemble=ensemble,
         smoothing=smoothing,
         conformal=conformal,
-        priors=_normalised(labels.shares * (1.0 if smoothing.factors is None else smoothing.factors)),
+        priors=shares / shares.sum(),
         transduction=P.argmax(axis=1),
         transduction_proba=P,
         sigma=nodes.graph.sigma if isinstance(nodes.graph, GaussianGraph) else None,
@@ -167,11 +173,6 @@ def learn(
         held_away=None if scan is None else held_away,
         first=first,
     )
-
-
-def _normalised(shares: np.ndarray) -> np.ndarray:
-    total: np.ndarray = shares / shares.sum()
-    return total
 
 
 def _weighed(
@@ -213,13 +214,6 @@ def _weighed(
     )
 
 
-FACTORS = (1.0, 0.5, 2.0, 0.25)  # times the automatic σ
-HOLD_OUTS = 3
-SHARE = 1 / 3
-EPOCHS = 150  # of a trial
-SURE = 1e-3  # a probability below this counts as this: one wild point should not decide
-
-
 def sigma_by_labels(
     settings: FitSettings, nodes: CloudNodes, labels: RowLabels, *, features: Any = None
 ) -> float:
@@ -235,7 +229,7 @@ def sigma_by_labels(
     epochs = min(EPOCHS, settings.training(0, table=False).epochs)
     # trees know nothing of σ
     trial = replace(settings, epochs=epochs, trees=0, patience=None, verbose=False)
-    losses: dict[float, np.ndarray] = {}  # σ: minus the log probability of each held-out label
+    losses: dict[float, np.ndarray] = {}  # by σ, minus the log probability of each held-out label
     for factor in FACTORS:
         try:
             with warnings.catch_warnings():  # the model that is kept gives its own

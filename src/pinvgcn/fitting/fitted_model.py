@@ -20,7 +20,7 @@ from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.fitting.nodes import CloudNodes, Nodes
+from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
 from pinvgcn.fitting.pool import NETWORK, TREES, Ensemble
 from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
@@ -92,16 +92,20 @@ class FittedModel:
         their "own": "auto" takes the cloud in which points lie closer together."""
         check_choice("among", among, ("auto", "training", "own"))
         nodes = self.nodes
-        if not isinstance(nodes, CloudNodes):
-            if isinstance(nodes, TableNodes):
-                return self._placed_in_table(nodes, nodes.encoded(X, self.spectrum), X, features)
-            basis, own = nodes.place(X, self.spectrum)
-            return self._placed(basis, own, features, None, "training")
+        if isinstance(nodes, TableNodes):
+            return self._placed_in_table(nodes, nodes.encoded(X, self.spectrum), X, features)
+        if isinstance(nodes, GraphNodes):
+            return self._placed(*nodes.place(X, self.spectrum), features, None, "training")
+        assert isinstance(nodes, CloudNodes)
         points = as_points(X, "X")
         if among == "auto":
             among = self.surrounded_by(points)
-        if among == "training":
-            _check_here(nodes, self.smoothing)
+        local = nodes.geometry or self.smoothing.neighbours is not None
+        if among == "training" and local and not nodes.group.alone:
+            raise ParameterError(  # neighbours of new points are on other process ranks too
+                "among must be 'own' where several processes share out the training points, which surround "
+                "others. Got 'training' instead; or save the model, and load it in one process."
+            )
         if self.places is None:
             basis, own = nodes.place(X, self.spectrum, among=among)
             return self._placed(basis, own, features, points, among)
@@ -291,13 +295,4 @@ class FittedModel:
             "Prediction sets need labels that some network has not seen: members must be 2 or more, and "
             f"a class must have two labels. Got members={self.ensemble.members} in the end; fit again with "
             "members=5, on the command line with --sets."
-        )
-
-
-def _check_here(nodes: CloudNodes, smoothing: Smoothing) -> None:
-    """Neighbours of new points are on other process ranks too, which a prediction does not ask."""
-    if not nodes.group.alone and nodes.is_local(smoothing.neighbours):
-        raise ParameterError(
-            "among must be 'own' where several processes share out the training points, which surround "
-            "others. Got 'training' instead; or save the model, and load it in one process."
         )

@@ -83,17 +83,8 @@ def column_importance(
     Every held-out label is asked of the member that has not seen it, as it stands and with the cell of one
     column from another label's row. All that was made of the column moves with it. Whether a loss can be told
     from none is decided by Student's t over labels, such that of the columns with an effect 5 % are expected
-    to have none (Benjamini and Hochberg; docs/maths.md, 9.9).
-
-    Parameters
-    ----------
-    X : DataFrame or array
-        The rows that the model was fitted to; with several processes those of this one, on all of them.
-    sources : dict, optional
-        Columns of X that are permuted together, as those made of one date: the name of their source, and
-        their names. By default each column is its own.
-    permutations : int
-        Of each column. Many columns or labels get fewer, two at least; wide tables also fewer labels.
+    to have none (Benjamini and Hochberg; docs/maths.md, 9.9). Arguments are those of the method of
+    ``PinvGCNClassifier``; X are with several processes the rows of this one, on all of them.
     """
     check_count("permutations", permutations)
     nodes = table_nodes(fitted)

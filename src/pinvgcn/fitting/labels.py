@@ -29,13 +29,7 @@ class RowLabels:
 
     @classmethod
     def of(
-        cls,
-        y: Any,
-        n: int,
-        *,
-        class_weight: Any = None,
-        sample_weight: Any = None,
-        group: Group = ALONE,
+        cls, y: Any, n: int, *, class_weight: Any = None, sample_weight: Any = None, group: Group = ALONE
     ) -> RowLabels:
         """From what was handed to ``fit``, of this rank's n rows."""
         with together(group):

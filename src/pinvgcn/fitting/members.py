@@ -12,24 +12,17 @@ import numpy as np
 import torch
 
 from pinvgcn.experts import Forest, KernelMachine, Linear, Seen, TrainedNetwork
-from pinvgcn.experts.spectral import over_ranks, side_by_side, trained
+from pinvgcn.experts.spectral import over_ranks, side_by_side
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out
 from pinvgcn.fitting.labels import RowLabels
-from pinvgcn.fitting.pool import (
-    CONTEXT_TREES,
-    FOREST,
-    KERNEL,
-    LINEAR,
-    NETWORK,
-    TREES,
-)
+from pinvgcn.fitting.pool import CONTEXT_TREES, FOREST, KERNEL, LINEAR, NETWORK, TREES
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds
 from pinvgcn.fitting.self_training import PseudoLabels
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.fitting.table_nodes import TableNodes
-from pinvgcn.nn import PinvGCN
+from pinvgcn.nn import PinvGCN, train
 from pinvgcn.nn.model import copy_weights
 from pinvgcn.nn.nodewise import fold
 from pinvgcn.nn.training import progress
@@ -101,10 +94,13 @@ def train_members(
         if before is not None:
             copy_weights(before.networks.like(number).network, before.classes, mine, labels.classes)
         own_threads = threads if count == 1 or not nodes[number].problem.group.alone else 1
-        return trained(
-            mine, nodes[number], task.labels, task.watched, training,
+        known, watched = nodes[number].labels, task.watched
+        losses = train(
+            mine, nodes[number].problem, known(task.labels), training,
+            held_out=None if watched is None else known(watched),
             seed=task.seed, on_epoch=on_epoch, threads=own_threads,
         )  # fmt: skip
+        return TrainedNetwork(mine, (), losses)
 
     def whole(number: int, mine: TrainedNetwork) -> TrainedMember:
         """Folded by sums over the nodes of all process ranks, and with trees."""

@@ -10,8 +10,17 @@ import scipy.sparse as sp
 
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
-from pinvgcn.experts import ByValues, Diffusion, Forest, Forests, KernelMachine, Linear, Networks
-from pinvgcn.experts.seen import arrays_after
+from pinvgcn.experts import (
+    ByValues,
+    Diffusion,
+    Forest,
+    Forests,
+    KernelMachine,
+    Linear,
+    Networks,
+    TrainedNetwork,
+)
+from pinvgcn.experts.seen import arrays_after, of_member
 from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
@@ -252,10 +261,9 @@ def _ensemble(
         found[name] = ByValues.from_state(arrays, kind, members=members, name=name)
     found[DIFFUSION] = Diffusion.from_state(arrays)
     others = {name: expert for name, expert in found.items() if expert is not None}
-    networks = Networks.from_state(
-        arrays, spectrum, members=members, depth=description["depth"], dropout=dropout, filters=filters,
-        log_proba=bool(others),
-    )  # fmt: skip
+    options = {"depth": description["depth"], "dropout": dropout, "filters": filters}
+    each = [arrays_after(of_member(number), arrays) for number in range(members)]
+    networks = Networks([TrainedNetwork.from_state(a, spectrum, **options) for a in each], bool(others))
     first = None
     if "first" in arrays and lattice is not None:
         weights = dict(zip(PLACE_FREE, arrays["first"].tolist(), strict=True))

@@ -1,8 +1,8 @@
 """How the rows that a user hands in become nodes of a graph, in training and ever after.
 
 Three kinds: points of a cloud, rows of a table (``table_nodes.py``), nodes of a graph that is given. Each
-makes the graph and the features of the training nodes, and places new rows: what a spectrum's extension needs
-to evaluate its basis there, and their features.
+makes the graph and the features of the training nodes; what ``FittedModel.place`` needs of new rows, such as
+their features, depends on the kind.
 """
 
 from __future__ import annotations
@@ -65,23 +65,18 @@ class Nodes(ABC):
         """The labels of this process rank's nodes, counted from its first."""
         return labels.within(self.start, self.count)
 
-    @abstractmethod
-    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
-        """Basis values (m, k + r) and features (m, N₀) of the rows of X, points ``among`` those of training
-        or their "own": what surrounds a point is taken there."""
-
     def for_networks(self, own: Any) -> Any:
         """What networks see of the rows' own features."""
         return own
 
     def state(self) -> dict[str, Any]:
-        """What JSON keeps of it, for ``place``."""
+        """What JSON keeps of it, to place rows."""
         return {}
 
     @classmethod
     @abstractmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Nodes:
-        """Able to ``place`` new rows, as in a saved model."""
+        """Able to place new rows, as in a saved model."""
 
 
 class CloudNodes(Nodes):
@@ -158,6 +153,8 @@ class CloudNodes(Nodes):
         return V, alone | outside(V, spectrum)
 
     def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+        """Basis values (m, k + r) and features (m, N₀) of any points, ``among`` those of training or their
+        "own": what surrounds a point is taken there."""
         points = as_points(X, "X")
         V = spectrum.extend_basis(points)
         far = int(outside(V, spectrum, 1 / FAR).sum())
@@ -207,10 +204,6 @@ class CloudNodes(Nodes):
         if "cell" in state:
             nodes.pyramid = Pyramid.from_state(Lattice(state["cell"], state["levels"]), arrays)
         return nodes
-
-    def is_local(self, neighbours: int | None) -> bool:
-        """Whether what is around new points in the cloud counts."""
-        return self.geometry or neighbours is not None
 
 
 def gathered(points: np.ndarray, sigma: float, group: Group) -> np.ndarray:
@@ -296,7 +289,8 @@ class GraphNodes(Nodes):
                 "without features pass numpy.eye(n)."
             )
 
-    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
+    def place(self, X: Any, spectrum: Spectrum) -> tuple[Basis, Any]:
+        """Basis values (n, k + r) of the nodes, and their features, maybe others: (n, N₀)."""
         features = self.features if X is None else _given_features(X, spectrum.n_nodes)
         if features.shape[1] != self.features.shape[1]:
             raise ColumnError(

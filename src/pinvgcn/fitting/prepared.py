@@ -99,7 +99,10 @@ class Prepared:
         spectrum_done = time.perf_counter()
         counts = None
         if distinct is None:
-            inputs, basis, ids = scale(own, extra), Basis.of(spectrum), _numbers(graph)
+            inputs, basis = scale(own, extra), Basis.of(spectrum)
+            ids = graph.start + np.arange(
+                graph.n_nodes
+            )  # by which dropout knows other nodes than those of tables
         else:
             assert isinstance(graph, Hypergraph)
             first, counts, ids = distinct.first, distinct.counts, keys
@@ -143,11 +146,8 @@ class Prepared:
         if self.subsample is None:
             return Seen(self.inputs, self.basis, self.values() if values else None)
         assert self.distinct is not None
-        return (
-            self._rows
-            if len(self.keys) == len(self.distinct.inverse)
-            else self._rows.take(self.distinct.first)
-        )
+        every = len(self.keys) == len(self.distinct.inverse)
+        return self._rows if every else self._rows.take(self.distinct.first)
 
     @property
     def _rows(self) -> UnscaledRows:
@@ -158,10 +158,9 @@ class Prepared:
     @property
     def counts(self) -> np.ndarray | None:
         """How many rows are equal to each of the nodes that networks are trained on: (m,)."""
-        if self.distinct is None or self.subsample is None:
-            return None if self.distinct is None else self.distinct.counts
-        counts: np.ndarray = self.distinct.counts[self.subsample.nodes]
-        return counts
+        if self.distinct is None:
+            return None
+        return self.distinct.counts[slice(None) if self.subsample is None else self.subsample.nodes]
 
     def training_nodes(self, labels: RowLabels) -> TrainingNodes:
         """All nodes, each on the process rank that has it."""
@@ -221,11 +220,6 @@ def fingerprint(parameters: dict[str, Any], X: Any, features: Any) -> str:
     graph = parameters["graph"]
     given = graph if isinstance(graph, str) else id(graph)  # which the kept nodes hold on to
     return str(joblib.hash((X, features, given, [parameters[name] for name in SHARED])))
-
-
-def _numbers(graph: Graph) -> np.ndarray:
-    """By what dropout knows other nodes: their numbers among those of all ranks."""
-    return graph.start + np.arange(graph.n_nodes)
 
 
 def _distinct(

@@ -37,6 +37,17 @@ from pinvgcn.fitting.pool import AWAY, FINE_TREES, PLACE_FREE, TREES, WIDE_TREES
 REACHED = 0.9  # the quantile of held-out distances up to which a place is trusted
 FAR = 1e30  # where nothing was held out
 COVERED = 0.98  # of the points share their cell of the support with another one
+TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
+FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place
+NOTHING_HELD_OUT = (  # the reason why there is no estimate, and what to do
+    "no label was held out of a member of the ensemble",
+    "give each class several labels, and two members or more",
+)
+NOT_TOLD_APART = (
+    "the model does not tell classes apart at held-out labels",
+    "give it more labels, or features that differ between the classes",
+)
+BASIS = "labels held out as far from others as unlabelled points are, and the confidence of the model"
 
 
 @dataclass(frozen=True)
@@ -126,19 +137,6 @@ def _supported(positions, bits, table, keys):  # type: ignore[no-untyped-def]
                 out[i] = True
                 break
     return out
-
-
-TARGETS = 5_000  # points whose distance to the labels tells how labels should be held out
-FINE_LEAF = 5  # labels in a leaf of trees that see fine shapes: a leaf is more than one point of a place
-NOTHING_HELD_OUT = (  # the reason why there is no estimate, and what to do
-    "no label was held out of a member of the ensemble",
-    "give each class several labels, and two members or more",
-)
-NOT_TOLD_APART = (
-    "the model does not tell classes apart at held-out labels",
-    "give it more labels, or features that differ between the classes",
-)
-BASIS = "labels held out as far from others as unlabelled points are, and the confidence of the model"
 
 
 class Scan(NamedTuple):

@@ -34,6 +34,7 @@ WEIGHT_DECAY = {"table": 0.01, "other": 0.0005}  # the larger one makes networks
 SAMPLE = 2_048  # of the unlabelled nodes, in an epoch beside trees
 NEIGHBOURS = 10  # points that an average counts for, beside the point itself
 JOINED_ROWS = 5  # nearest rows of a table that are joined to a row
+WHOLE, OR_NONE = "a whole number or 'auto'", "a whole number, 'auto' or None"
 OWN = ("verbose", "device", "random_state")  # process ranks may have these differently
 
 
@@ -155,11 +156,9 @@ class FitSettings:
         self._check_experts()
         if not isinstance(self.numbers, bool | np.bool_):
             raise ParameterError(f"numbers must be True or False. Got {self.numbers!r} instead.")
-        for name in ("members", "trees", "neighbours"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                none = ", 'auto' or None" if name == "neighbours" else " or 'auto'"
-                raise ParameterError(f"{name} must be a whole number{none}. Got {value!r} instead.")
+        _chosen("members", self.members, None)
+        _chosen("trees", self.trees, None)
+        _chosen("neighbours", self.neighbours, None, OR_NONE)
         as_device(self.device)
         self.training(0, table=isinstance(self.graph, str) and self.graph == "categorical")
 
@@ -196,29 +195,31 @@ class FitSettings:
         return isinstance(self.graph, str) and (self.graph, self.sigma) == ("gaussian", "labels")
 
     def training(self, trees: int, *, table: bool) -> TrainingSettings:
-        """Those of a network's training beside this number of ``trees``, of a ``table`` or other nodes."""
-        kind = "table" if table else "other"
+        """Those of a network's training beside this number of ``trees``, of a ``table`` or other nodes; it
+        checks them itself."""
+        kind, beside = "table" if table else "other", trees > 0 and not table
         return TrainingSettings(
             self.learning_rate,
-            _weight_decay(self.weight_decay, WEIGHT_DECAY[kind]),
-            _count("epochs", self.epochs, EPOCHS["trees" if trees and not table else kind], 1),
-            SAMPLE if _is_auto(self.nodes_per_epoch) and trees and not table else self.nodes_per_epoch,
+            _chosen("weight_decay", self.weight_decay, WEIGHT_DECAY[kind], "a number or 'auto'"),
+            _chosen("epochs", self.epochs, EPOCHS["trees" if beside else kind]),
+            SAMPLE if _is_auto(self.nodes_per_epoch) and beside else self.nodes_per_epoch,
             self.patience,
         )
-
-    def _priors(self, scan: bool, pool: bool) -> Any:
-        if not _is_auto(self.priors):
-            return self.priors
-        # weights of classes that a user gives would be undone by the shares of a table
-        return "estimated" if scan else "safely" if pool and self.class_weight is None else None
 
     def resolved(self, nodes: Nodes) -> ResolvedSettings:
         """With every "auto" replaced by what it means for these nodes."""
         scan, table = is_scan(nodes), isinstance(nodes, TableNodes)
-        members = _count("members", self.members, MEMBERS if scan or table else 1, 1)
-        experts = self._experts(table)
+        experts, priors = self._experts(table), self.priors
         usual = TREES["scan"] if scan else TREES["table"] if table else 0
-        trees = _count("trees", self.trees, usual, 0)
+        trees = check_count("trees", _chosen("trees", self.trees, usual), 0)
+        members = _chosen("members", self.members, MEMBERS if scan or table else 1)
+        if _is_auto(priors):
+            # weights of classes that a user gives would be undone by the shares of a table
+            safe = len(experts) > 1 and self.class_weight is None
+            priors = "estimated" if scan else "safely" if safe else None
+        joined = None
+        if DIFFUSION in experts:
+            joined = check_count("neighbours", _chosen("neighbours", self.neighbours, JOINED_ROWS))
         if not _is_auto(self.experts) and not {FOREST, RANDOMISED_TREES} & set(experts):
             trees = 0
         k = averaged_neighbours(self.neighbours, nodes)
@@ -235,28 +236,23 @@ class FitSettings:
                 as_device(self.device),
             ),
             held_out=self.held_out,
-            members=members,
+            members=check_count("members", members),
             trees=trees,
             neighbours=k,
             averaging_cell=averaging_cell(self.neighbours, k, nodes),
             experts=experts,
-            joined_rows=_joined_rows(self.neighbours) if DIFFUSION in experts else None,
-            priors=self._priors(scan, len(experts) > 1),
+            joined_rows=joined,
+            priors=priors,
             verbose=self.verbose,
         )
 
 
 def averaged_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
     """k of averages over neighbours, for these nodes; None if there are none."""
-    if isinstance(neighbours, str):
-        if neighbours != "auto":
-            raise ParameterError(
-                f"neighbours must be a whole number, 'auto' or None. Got {neighbours!r} instead."
-            )
-        return NEIGHBOURS if is_scan(nodes) else None
-    if neighbours is None:
+    k = _chosen("neighbours", neighbours, NEIGHBOURS if is_scan(nodes) else None, OR_NONE)
+    if k is None:
         return None
-    k = check_count("neighbours", neighbours)
+    check_count("neighbours", k)
     if isinstance(nodes, GraphNodes):
         raise ParameterError(
             "neighbours must be 'auto' or None for given graphs, which have neither points nor a table. "
@@ -266,7 +262,7 @@ def averaged_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
         raise ParameterError(
             f"neighbours must be 'auto' or None for points of more than three coordinates. Got {k} instead."
         )
-    return k if isinstance(nodes, CloudNodes) else None  # of a table: see ``_joined_rows``
+    return k if isinstance(nodes, CloudNodes) else None  # of a table they are ``joined_rows``
 
 
 def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None:
@@ -281,30 +277,15 @@ def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None
     return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
 
 
-def _joined_rows(neighbours: Any) -> int:
-    """k of ``NeighbourGraph``."""
-    return JOINED_ROWS if isinstance(neighbours, str) else check_count("neighbours", neighbours)
-
-
 def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _count(name: str, value: Any, automatic: int, minimum: int) -> int:
-    if isinstance(value, str):
-        if value != "auto":
-            raise ParameterError(f"{name} must be a whole number or 'auto'. Got {value!r} instead.")
-        return automatic
-    return check_count(name, value, minimum)
-
-
-def _weight_decay(weight_decay: Any, automatic: float) -> Any:
-    """What training takes; it checks numbers itself."""
-    if not isinstance(weight_decay, str):
-        return weight_decay
-    if weight_decay != "auto":
-        raise ParameterError(f"weight_decay must be a number or 'auto'. Got {weight_decay!r} instead.")
-    return automatic
+def _chosen(name: str, value: Any, automatic: Any, words: str = WHOLE) -> Any:
+    """What was asked for, or what "auto" means."""
+    if isinstance(value, str) and value != "auto":
+        raise ParameterError(f"{name} must be {words}. Got {value!r} instead.")
+    return automatic if _is_auto(value) else value
 
 
 def seed_of(random_state: Any) -> int:

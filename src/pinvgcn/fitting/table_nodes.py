@@ -25,6 +25,7 @@ from pinvgcn.nn import Basis
 from pinvgcn.spectra import IncidenceExtension, Spectrum
 
 TYPES = (str, int, float, bool)  # of a value in a file
+BACKGROUND = 50  # rows of a table that its model keeps
 
 
 class PlainColumn(NamedTuple):
@@ -129,9 +130,6 @@ class PlainRows:
         return cls(columns)
 
 
-BACKGROUND = 50  # rows of a table that its model keeps
-
-
 class TableNodes(Nodes):
     """Rows joined by the values that they share; their features are these values, one-hot.
 
@@ -196,12 +194,6 @@ class TableNodes(Nodes):
         seen = np.append(self._kept, np.ones(scaling.n_extra, dtype=bool))
         unit = np.append(np.ones(self._kept.sum()), np.full(scaling.n_extra, 1 / scaling.spread))
         return sp.csr_array(inputs[:, np.flatnonzero(seen)] * unit)
-
-    def place(self, X: Any, spectrum: Spectrum, *, among: str = "training") -> tuple[Basis, Any]:
-        H = self.encoded(X, spectrum)
-        extension = spectrum.extension
-        assert isinstance(extension, IncidenceExtension)
-        return Basis(extension.factor(H), extension.coefficients), H
 
     def encoded(self, X: Any, spectrum: Spectrum) -> sp.csr_array:
         """The incidences of any rows (m, |E|), with a warning of values that training never saw and an error
