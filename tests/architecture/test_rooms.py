@@ -137,7 +137,7 @@ def test_html_is_in_templates() -> None:
     assert [(file, tag) for file, text in texts.items() for tag in tags if tag in text] == []
 
 
-MOST_FILES, MOST_LINES = 246, 41_390  # these only go down
+MOST_FILES, MOST_LINES = 234, 41080  # these only go down
 
 
 def test_the_house_does_not_grow() -> None:
