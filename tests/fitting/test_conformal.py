@@ -16,6 +16,7 @@ from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
+from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import LabelError, ParameterError
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.conformal import PredictionSets
@@ -31,7 +32,7 @@ COVERAGES = st.sampled_from([0.5, 0.55, 0.7, 0.8, 0.9, 0.95, 0.99])
 
 
 def sets_of(scores: list[np.ndarray], held: list[RowLabels | None], nodes=None) -> PredictionSets:
-    found = PredictionSets.of(scores, held, PLAIN, nodes or SimpleNamespace(graph=None))
+    found = PredictionSets.of(scores, held, PLAIN, nodes or SimpleNamespace(start=0, group=ALONE))
     assert found is not None
     return found
 

@@ -224,7 +224,7 @@ def _check_cells(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         _must(not bad, f"its array {name!r} cannot be sums over cells")
     if "ranks.knots" in arrays:
         knots = arrays["ranks.knots"]
-        rising = len(knots) <= KNOTS and (np.diff(knots, axis=0) >= 0).all()
+        rising = len(knots) <= KNOTS and np.isfinite(knots).all() and (np.diff(knots, axis=0) >= 0).all()
         _must(rising and knots.dtype.kind == "f", "its array 'ranks.knots' must rise")
 
 
