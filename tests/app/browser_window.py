@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.app.canvas import VIEWS
+from pinvgcn.app.canvas import FOV, standing
 from pinvgcn.app.picking import Camera
 
 WIDTH, HEIGHT = 1280, 720
+SCENE = 956  # of the width, that the panel leaves for the scan
 
 
 def until(true: Callable[[], bool], *, seconds: float = 60.0, what: str = "") -> None:
@@ -30,8 +31,9 @@ class Person:
         self.shown = points - (points.min(axis=0) + points.max(axis=0)) / 2
         extent = np.linalg.norm(np.ptp(points, axis=0))
         self.radius = float(extent) / 600 / 2  # of a drawn point
-        position, up = 0.75 * extent * np.array(VIEWS["perspective"]), np.array([0.0, 0.0, 1.0])
-        self.camera = Camera.looking(position, np.zeros(3), up, fov=np.pi / 3, aspect=WIDTH / HEIGHT)
+        low, up = self.shown.min(axis=0), np.array([0.0, 0.0, 1.0])
+        position = standing("perspective", low, -low, SCENE / HEIGHT)
+        self.camera = Camera.looking(position, np.zeros(3), up, fov=FOV, aspect=SCENE / HEIGHT)
         self.screen, self.depth = self.camera.project(self.shown)
 
     def click(self, point: int) -> None:
@@ -44,7 +46,7 @@ class Person:
 
     def pixel(self, place: np.ndarray) -> tuple[int, int]:
         """The nearest whole pixel."""
-        return round(float(place[0]) * WIDTH), round(float(place[1]) * HEIGHT)
+        return round(float(place[0]) * SCENE), round(float(place[1]) * HEIGHT)
 
     def drag(self, low: tuple[float, float], high: tuple[float, float]) -> None:
         """A rectangle, with the shift key held down."""
@@ -60,11 +62,11 @@ class Person:
         return bool(text in self.page.inner_text("body"))
 
     def alone(self, y: np.ndarray, code: int) -> int:
-        """A point of a class that can be clicked: on the free side of the screen, before all near it."""
-        pixels = self.screen * [WIDTH, HEIGHT]
+        """A point of a class that can be clicked: beside the notices of viser, before all near it."""
+        pixels = self.screen * [SCENE, HEIGHT]
         for point in np.flatnonzero(y == code):
             x, height = pixels[point]
-            if not (330 < x < 900 and 160 < height < 620):
+            if not (330 < x < 940 and 160 < height < 620):
                 continue
             near = np.linalg.norm(pixels - pixels[point], axis=1) < 12
             if self.depth[point] <= self.depth[near].min():

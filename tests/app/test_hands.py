@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_window import HEIGHT, WIDTH, Person, until
+from browser_window import HEIGHT, SCENE, WIDTH, Person, until
 from test_picking import crossings
 
 from pinvgcn.app.labels import NONE
+from pinvgcn.app.panel import TOOL_KEYS
 from pinvgcn.app.picking import within
 
 CONCAVE = np.array([[0.25, 0.35], [0.62, 0.35], [0.42, 0.52], [0.3, 0.75]])
@@ -120,7 +121,7 @@ def test_polygon(running: Any, person: Person, through: bool) -> None:
         person.page.keyboard.press("t")
         until(lambda: running.page.hands.through, seconds=10, what="through")
     pixels = np.array([person.pixel(corner) for corner in CONCAVE])
-    corners = (pixels + 0.5) / [WIDTH, HEIGHT]  # a pixel's middle
+    corners = (pixels + 0.5) / [SCENE, HEIGHT]  # a pixel's middle
     for number, (x, y) in enumerate(pixels.tolist(), start=1):
         person.page.mouse.click(x, y)
         tool = running.page.hands.tools["polygon"]
@@ -149,10 +150,43 @@ def test_rectangle(running: Any, person: Person) -> None:
     until(lambda: running.page.hands.through, seconds=10, what="through")
     person.drag((0.35, 0.45), (0.5, 0.6))
     found = labelled(running)
-    pixel = np.array([1 / WIDTH, 1 / HEIGHT])
+    pixel = np.array([1 / SCENE, 1 / HEIGHT])
     sure = ((person.screen > low + pixel) & (person.screen < high - pixel)).all(axis=1)
     maybe = ((person.screen > low - pixel) & (person.screen < high + pixel)).all(axis=1)
     assert set(np.flatnonzero(sure)) <= set(found) <= set(np.flatnonzero(maybe))
+
+
+@pytest.mark.parametrize("tool", ["point", "ball", "region", "rectangle", "polygon"])
+def test_each_tool_erases_and_is_one_step(running: Any, person: Person, street: Any, tool: str) -> None:
+    """From a scan that is labelled whole; what goes at one gesture comes back at one key, and goes again."""
+    session, hands, page = running.session, running.page.hands, person.page
+    everything = np.arange(len(street.y))
+    session.label(everything, session.view.classes[0].number)
+    if tool != "rectangle":
+        use(running, person, TOOL_KEYS[tool].lower(), tool)
+    page.keyboard.press("e")
+    until(lambda: hands.erasing, seconds=10, what="erasing")
+    if tool == "rectangle":
+        person.drag((0.35, 0.45), (0.5, 0.6))
+    elif tool == "polygon":
+        for number, corner in enumerate(CONCAVE, start=1):
+            person.click_at(corner)
+            until(lambda n=number: len(hands.tools["polygon"]._corners) == n, seconds=10, what="a corner")
+        page.keyboard.press("Enter")
+    else:
+        person.click(person.alone(street.y, 3))
+        if tool == "region":
+            until(lambda: len(hands.pending) > 0, seconds=10, what="a region to see")
+            page.keyboard.press("Enter")
+    until(lambda: len(session.view.labelled) < len(everything), seconds=20, what="something erased")
+    left = session.view.labelled
+    assert len(left) > 0
+    if tool == "point":
+        assert len(everything) - len(left) == 1
+    page.keyboard.press("z")
+    until(lambda: len(session.view.labelled) == len(everything), seconds=10, what="undo, one step")
+    page.keyboard.press("y")
+    until(lambda: session.view.labelled.tolist() == left.tolist(), seconds=10, what="redo, one step")
 
 
 def test_slab_and_clipping_box(running: Any, person: Person) -> None:
@@ -228,9 +262,11 @@ def test_classes_of_the_file_are_taken_over(running: Any, person: Person, street
 def test_help_and_looks(running: Any, person: Person) -> None:
     page = person.page
     page.keyboard.press("Shift+Slash")
-    until(lambda: person.says("a clipping box around what was chosen last"), seconds=10, what="help")
-    page.get_by_role("button", name="Close", exact=True).click()
-    until(lambda: not person.says("a clipping box around"), seconds=10, what="help closed")
+    for close in ("Escape", "Shift+Slash"):
+        until(lambda: person.says("a clipping box around what was chosen last"), seconds=10, what="help")
+        page.keyboard.press(close)
+        until(lambda: not person.says("a clipping box around"), seconds=10, what="help closed")
+        page.keyboard.press("Shift+Slash") if close == "Escape" else None
     # nothing reaches beyond the window, and the panel leaves the scan free
     boxes = page.evaluate(
         "() => [...document.querySelectorAll('button, input')].filter(e => !e.closest('[role=alert]'))"

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from pinvgcn.app import head as module
 from pinvgcn.app.head import RIDGE, Head, Surroundings
-from pinvgcn.app.proposals import proposals
 
 N, CLASSES = 40, 3
 
@@ -146,7 +145,7 @@ def test_proposals_differ_from_each_other() -> None:
     points, codes = labels(3)
     head = Head(one)
     reply = head.reply(points, codes, CLASSES)
-    chosen = proposals(head, reply, count=4)
+    chosen = head.proposals(reply, count=4)
     free = np.setdiff1d(np.arange(N), points)
     assert chosen[0] == free[head.gain(reply, free).argmax()]
     assert not np.isin(chosen, points).any()
@@ -157,9 +156,40 @@ def test_proposals_differ_from_each_other() -> None:
 
 
 def test_the_most_doubtful_points_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinvgcn.app.proposals.DOUBTFUL", 1)
+    monkeypatch.setattr("pinvgcn.app.head.DOUBTFUL", 1)
     one = surroundings(3)
     head = Head(one)
     reply = head.reply(*labels(3), CLASSES)
     candidates, doubt = head.doubt(reply)
-    assert proposals(head, reply, count=1).tolist() == [candidates[doubt.argmax()]]
+    assert head.proposals(reply, count=1).tolist() == [candidates[doubt.argmax()]]
+
+
+def test_a_base_is_held_less_where_labels_say_otherwise() -> None:
+    """The regression is on what the base leaves over; the labels around a held point give its ρ."""
+    one = surroundings(5)
+    points, codes = labels(5)
+    base = np.full((N, CLASSES), 0.1)
+    base[np.arange(N), np.where(np.isin(np.arange(N), points[::2]), 2, 0)] = 0.8
+    reply = Head(one).reply(points, codes, CLASSES, base)
+    K = dense(one)
+    held = np.setdiff1d(np.arange(N), points)
+    right = base[points].argmax(axis=1) == codes
+    assert 0 < right.sum() < len(right)
+    near = np.maximum(K[points][:, held], 0)
+    trust = (0.5 + near[right].sum(axis=0)) / (0.5 + near.sum(axis=0))
+    assert (trust > 0).all()
+    assert (trust <= 1).all()
+    every = np.concatenate([points, held])
+    ridge = np.concatenate([np.full(len(points), RIDGE), module.HELD_RIDGE / trust**4])
+    left = np.concatenate([np.eye(CLASSES)[codes] - base[points], np.zeros((len(held), CLASSES))])
+    told = base + K[:, every] @ np.linalg.solve(K[np.ix_(every, every)] + np.diag(ridge), left)
+    expected = np.maximum(told, 1e-6)
+    assert reply.proba == pytest.approx(expected / expected.sum(axis=1, keepdims=True), abs=1e-4)
+
+
+def test_a_base_alone_is_the_answer() -> None:
+    one = surroundings(6)
+    base = np.random.default_rng(0).dirichlet(np.ones(CLASSES), N)
+    reply = Head(one).reply(np.empty(0, int), np.empty(0, int), CLASSES, base)
+    assert reply.proba == pytest.approx(base, abs=1e-5)
+    assert len(Head(one).proposals(reply, count=3)) == 3

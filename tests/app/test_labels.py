@@ -131,6 +131,21 @@ def test_what_cannot_be_done_changes_nothing(wrong: dict, message: str) -> None:
     assert len(book._done) == 1
 
 
+def test_what_a_book_begins_with_stays() -> None:
+    book = LabelBook(POINTS)
+    begin = {"do": "begin", "actions": [add("pole"), add("wire")]}
+    book.do(begin)
+    assert [c.name for c in book.classes] == ["pole", "wire"]
+    with pytest.raises(LabelError, match="nothing to undo"):
+        book.do({"do": "undo"})
+    book.do({"do": "label", "points": [1], "class": 1})
+    with pytest.raises(LabelError, match="before everything else"):
+        book.do(begin)
+    book.do({"do": "undo"})
+    with pytest.raises(LabelError, match="before everything else"):
+        book.do(begin)
+
+
 def test_a_journal_of_another_scan_is_refused(tmp_path) -> None:
     path = tmp_path / "s.jsonl"
     Journal(path, scan="a.las", count=5, digest="x").close()

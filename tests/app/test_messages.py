@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_window import Person, until
+from browser_window import SCENE, Person, until
 
 from pinvgcn.app.labels import LabelBook
-from pinvgcn.app.messages import camera_of, choice, click_of, number, numbers, screen
+from pinvgcn.app.messages import HEARD, camera_of, choice, click_of, number, numbers, screen
 from pinvgcn.errors import LabelError
 
 ODD: list[Any] = [
@@ -97,7 +97,7 @@ def camera(person: Person) -> dict[str, Any]:
         "near": 0.01,
         "far": 1000.0,
         "image_height": 720,
-        "image_width": 1280,
+        "image_width": SCENE,
         "look_at": [0.0, 0.0, 0.0],
         "up_direction": [0.0, 0.0, 1.0],
     }
@@ -114,6 +114,24 @@ def pointer(person: Person, point: int) -> dict[str, Any]:
         "screen_pos": [person.screen[point].tolist()],
         "modifier": None,
     }
+
+
+def test_what_the_page_has_no_use_for_is_not_heard(running: Any, connect: Callable[[], Any]) -> None:
+    """Of all kinds of messages that viser has handlers for, the page keeps those that are checked."""
+    server = running.page._server
+    heard = {kind.__name__ for kind in server._websock_server._incoming_handlers}
+    assert heard == {"GuiUpdateMessage", "CommandTriggerMessage", "ScenePointerMessage"}
+    with connect() as one:
+        one.recv(timeout=30)
+        person = Person(None, running.session.cloud.points)
+        one.send(pytest.importorskip("msgspec").msgpack.encode(camera(person)))
+        until(lambda: len(server.get_clients()) > 0, seconds=20, what="a client")
+        client = next(iter(server.get_clients().values()))
+        until(
+            lambda: {kind.__name__ for kind in client._websock_connection._incoming_handlers} <= set(HEARD),
+            seconds=20,
+            what="the handlers of a client",
+        )
 
 
 def test_fuzzed_messages_of_all_kinds(running: Any, connect: Callable[[], Any], street: Any) -> None:
@@ -145,7 +163,8 @@ def test_fuzzed_messages_of_all_kinds(running: Any, connect: Callable[[], Any], 
             message |= camera(person)
             message[list(message)[int(rng.integers(1, len(message)))]] = odd()
         if name == "GuiUpdateMessage":
-            message |= {"uuid": handles[int(rng.integers(len(handles)))], "updates": {"value": odd()}}
+            inner = ["value", "value", "update_cb", "removed", "props", "is_button"][int(rng.integers(6))]
+            message |= {"uuid": handles[int(rng.integers(len(handles)))], "updates": {inner: odd()}}
         if name == "CommandTriggerMessage" and rng.integers(2):
             message["uuid"] = commands[int(rng.integers(len(commands)))]
         if rng.integers(8) == 0:
@@ -168,7 +187,9 @@ def test_fuzzed_messages_of_all_kinds(running: Any, connect: Callable[[], Any], 
                 connection = connect()
         connection.close()
         other.ping().wait(timeout=30)
-    assert server.request_share_url() is None  # no way past the gate
+    for handle in server.gui._gui_input_handle_from_uuid.values():  # nothing but values has changed
+        assert isinstance(handle._impl.update_cb, list)
+        assert handle._impl.removed is False
     # what the journal has are actions that can be done, and nothing is half done
     lines = session._journal.path.read_text().splitlines()
     assert len(lines) >= before

@@ -82,10 +82,12 @@ def test_a_person_labels_a_street(
 
     # a crash in the middle, and the same command at the same address: the open page comes back by itself
     kept = scan.with_name(scan.name + ".pinvgcn-labels.jsonl").read_text()
+    frames: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(len(frame))))
     server.kill()
     again = served(*start, port=server.port)
     page.bring_to_front()
-    until(lambda: person.says("1 of 6,000 points labelled"), what="after a crash")
+    until(lambda: person.says("1 of 6,000 points labelled") and len(frames) > 0, what="after a crash")
     assert scan.with_name(scan.name + ".pinvgcn-labels.jsonl").read_text() == kept
 
     # two tabs, one state

@@ -15,10 +15,9 @@ from browser_window import until
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.app.cloud import Cloud
-from pinvgcn.app.exports import classify, write_labels
+from pinvgcn.app.exports import class_numbers, classify, write_labels
 from pinvgcn.app.journal import Journal
 from pinvgcn.app.known import KnownClasses
-from pinvgcn.app.label_table import class_numbers
 from pinvgcn.app.labels import Category
 from pinvgcn.app.live import Base
 from pinvgcn.app.refining import Command
@@ -126,9 +125,12 @@ def test_a_model_answers_first_and_clicks_correct_it(las: Path, street: Any) -> 
     view = watched.until(lambda v: v.answer is not None)
     assert (view.answer.numbers == said).all()
     assert view.refined is None
+    assert view.answer.sureness == pytest.approx(0.8)
+    view = watched.until(lambda v: v.places)  # where a label would help most, before the first
+    assert not view.answer.held_out
     rows = np.flatnonzero(street.y == pole)
     session.label(rows[:: max(1, len(rows) // 12)][:12], pole)
-    view = watched.until(lambda v: v.answer is not None and v.answer.reply is not None)
+    view = watched.until(lambda v: v.answer is not None and v.answer.held_out is not None and not v.waits)
     assert (view.answer.numbers[rows] == pole).mean() > 0.5
     others = street.y != pole
     assert (view.answer.numbers[others] == street.y[others]).mean() > 0.95
@@ -253,6 +255,6 @@ def test_a_saved_model_colours_a_new_scan(las: Path, street: Any, tmp_path: Path
         wrong = np.flatnonzero(before != other.y)[:8]
         for row in wrong.tolist():  # odd ones: what the model knows of other points stays
             session.label(np.array([row]), int(other.y[row]))
-        until(lambda: session.view.answer.reply is not None and not session.view.waits, what="a live answer")
+        until(lambda: session.view.answer.held_out is not None and not session.view.waits, what="an answer")
         after = session.view.answer.numbers
         assert (after == other.y).mean() > (before == other.y).mean() - 0.01

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from pinvgcn.app import colours, preparation
-from pinvgcn.app.cloud import Cloud, turns
+from pinvgcn.app.cloud import Clip, Cloud, Shown, turns
 from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Category, LabelBook
-from pinvgcn.app.shown import Clip, Shown
 from pinvgcn.datasets import generate_street
 from pinvgcn.errors import LabelError
 from pinvgcn.features import local_geometry

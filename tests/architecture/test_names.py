@@ -22,6 +22,10 @@ NODES = {file: list(ast.walk(tree)) for file, tree in TREES.items()}
 FOREIGN = {
     "os._exit",
     "self._buttons_at._children",
+    "self._server._websock_server",
+    "client._websock_connection",
+    "interface._incoming_handlers",
+    "gui._handle_gui_updates",
     "dispatcher._cache",
     "kept._load_index",
     "kept._source_stamp",

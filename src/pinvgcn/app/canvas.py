@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pinvgcn.app.cloud import Clip, Shown
 from pinvgcn.app.picking import Camera
-from pinvgcn.app.shown import Clip, Shown
 
 FOV = np.pi / 3
+FILLED = 0.92  # of the screen, by the whole scan
+BESIDE_PANEL = 4 / 3  # width / height; a new tab has not told yet that the panel takes some of its width
 CHOSEN, PROPOSED, CONTRADICTED = (255, 255, 0), (255, 0, 255), (255, 40, 40)
 BACKGROUNDS = {"dark": (24, 26, 30), "light": (250, 250, 250)}
 INK = {"dark": (230, 230, 230), "light": (30, 30, 30)}
@@ -26,6 +28,7 @@ class Canvas:
 
     def __init__(self, server: Any, low: np.ndarray, high: np.ndarray) -> None:
         self._server, self._scene = server, server.scene
+        server.gui.main_panel.dock_right()  # beside the scan, not over it
         self._low, self._high = low, high  # corners of the scan, about its middle
         self.extent = float(np.linalg.norm(high - low)) or 1.0
         self.size = self.extent / 600  # of a point
@@ -89,7 +92,7 @@ class Canvas:
         with client.atomic():
             client.camera.fov = FOV
             client.camera.up_direction = (0.0, 0.0, 1.0)
-            client.camera.position = middle + 0.75 * self.extent * np.array(VIEWS[view])
+            client.camera.position = standing(view, self._low, self._high, client.camera.aspect)
             client.camera.look_at = middle
             client.camera.far = 20 * self.extent
             client.camera.near = self.extent / 5000
@@ -129,8 +132,7 @@ class Canvas:
         if clip is None:
             self._scene.remove_by_name("/box")
             return
-        ends = np.array([clip.low, clip.high])
-        corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i, j, k in np.ndindex(2, 2, 2)])
+        corners = _corners(np.array(clip.low), np.array(clip.high))
         edges = [(a, b) for a in range(8) for b in range(a) if (a ^ b) in (1, 2, 4)]
         lines = np.array([[corners[a], corners[b]] for a, b in edges], dtype=np.float32)
         self._scene.add_line_segments("/box", lines, CHOSEN, thickness=1.5, thickness_units="screen")
@@ -144,6 +146,22 @@ class Canvas:
         ink = INK[self._look]
         self._scene.add_line_segments("/scale", lines, ink, thickness=3.0, thickness_units="screen")
         self._scene.add_label("/scale/text", f"{length:g} m", position=(start + end) / 2, anchor="top-center")
+
+
+def standing(view: str, low: np.ndarray, high: np.ndarray, aspect: float) -> np.ndarray:
+    """The nearest place on a side from which a box about the origin is seen whole: (3,)"""
+    back = np.array(VIEWS[view]) / np.linalg.norm(VIEWS[view])
+    aspect = min(aspect, BESIDE_PANEL)
+    seen = Camera.looking(back, np.zeros(3), np.array([0.0, 0.0, 1.0]), fov=FOV, aspect=aspect)
+    local = _corners(low, high) @ seen.rotation
+    half = FILLED * np.tan(FOV / 2) * np.array([aspect, 1.0])
+    distance: float = (np.abs(local[:, :2]) / half - local[:, 2:]).max()
+    return max(distance, 1e-3) * back
+
+
+def _corners(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Of a box; those that differ in one bit of their number share an edge: (8, 3)"""
+    return np.array([np.where(bits, high, low) for bits in np.ndindex(2, 2, 2)])
 
 
 def round_length(most: float) -> float:

@@ -1,4 +1,4 @@
-"""A scan as the page has it: all points, the order in which they are drawn, and a sample of them."""
+"""A scan as the page has it: all points, those that are drawn, and a sample at which answers are computed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pinvgcn.scans.frame import USEFUL, candidates, plain_name
 
 SAMPLE = 250_000  # points at which the live answer is computed at most
 PIECE = 1_000_000  # points that are worked on at a time
+BUDGET = 500_000  # points in the browser at most
 BITS = 10  # of a place along each axis, for the order
 
 
@@ -86,6 +87,57 @@ class Cloud:
         ]
         varied = [column for column in columns if np.isfinite(column).all() and np.ptp(column) > 0]
         return np.stack(varied, axis=1) if varied else np.empty((len(self.sample), 0))
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A box along the axes, in metres about the middle of the scan; a slab where only heights are bounded."""
+
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+
+    def inside(self, cloud: Cloud) -> np.ndarray:
+        """The numbers of the points of a scan that lie in it, borders included."""
+        low = cloud.middle + np.array(self.low) / cloud.metres
+        high = cloud.middle + np.array(self.high) / cloud.metres
+        found = []
+        for start in range(0, len(cloud), PIECE):
+            some = cloud.points[start : start + PIECE]
+            found.append(start + np.flatnonzero(((some >= low) & (some <= high)).all(axis=1)))
+        return np.concatenate(found)
+
+    def holds(self, places: np.ndarray) -> np.ndarray:
+        """Which places (k, 3) lie in it, as the page shows them: a mask (k,)."""
+        inside = (places >= np.array(self.low)) & (places <= np.array(self.high))
+        return np.asarray(inside.all(axis=1))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Points that are drawn; everything that a person points at is among them."""
+
+    index: np.ndarray  # (m,) their numbers in the scan, rising
+    points: np.ndarray  # (m, 3) float32, in metres about the middle of the scan
+    rows: np.ndarray  # (m,) the point of the sample that each is, or is nearest to
+    clip: Clip | None
+    of: int  # points within the clip, drawn or not
+
+    @classmethod
+    def of_cloud(cls, cloud: Cloud, clip: Clip | None = None, *, budget: int = BUDGET) -> Shown:
+        """All points in the clip where the budget allows it, else those whose turn comes first."""
+        if clip is None:
+            count = len(cloud)
+            index = np.flatnonzero(cloud.turn < budget)
+        else:
+            index = clip.inside(cloud)
+            count = len(index)
+            if count > budget:
+                turn = cloud.turn[index]
+                index = index[turn <= np.partition(turn, budget - 1)[budget - 1]]
+        return cls(index, cloud.places(index), cloud.rows(index), clip, count)
+
+    def __len__(self) -> int:
+        return len(self.index)
 
 
 def turns(points: np.ndarray) -> np.ndarray:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib import colormaps
 
-from pinvgcn.app.cloud import Cloud
+from pinvgcn.app.cloud import Cloud, Shown
 from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Category
 from pinvgcn.app.session import View
-from pinvgcn.app.shown import Shown
 
 GREY = (150, 150, 150)
 UNSURE = 0.35  # of a colour that is left where nothing is sure

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.app.canvas import Canvas
+from pinvgcn.app.cloud import BUDGET, Clip, Shown
 from pinvgcn.app.labels import NONE, free_colour
 from pinvgcn.app.messages import camera_of, click_of, screen
 from pinvgcn.app.session import Session
-from pinvgcn.app.shown import BUDGET, Clip, Shown
 from pinvgcn.app.tools import NOTHING, Ball, Choice, Point, Polygon, Region, Sight, Tool, rectangle
 from pinvgcn.errors import LabelError
 
 ROOM = 3.0  # of the reach of what is chosen, that a box around it leaves free
+BACK = 4.0  # of the reach of a box, from where it is looked at
 
 
 class Hands:
@@ -143,7 +144,9 @@ class Hands:
         """Go to the next place to review, or back to the one before."""
         places = self.session.view.places
         if not places:
-            raise LabelError("There is no place to review yet. Label points of two classes first.")
+            raise LabelError(
+                "There is no place to review yet. Wait for the answer, or label points of two classes first."
+            )
         with self._lock:
             self.place = (0 if step > 0 else len(places) - 1) if self.place is None else self.place + step
             self.place %= len(places)
@@ -160,6 +163,7 @@ class Hands:
             raise LabelError("There must be a place that is reviewed. Press N first.")
         with self._lock:
             self._show(NOTHING)
+            self._last = places[place].points
         self.session.label(places[place].points, places[place].number)
 
     # clipping
@@ -180,8 +184,8 @@ class Hands:
                 self.canvas.show(shown)
         self.reclipped()
 
-    def clip_around(self) -> None:
-        """A box around what is shown or was chosen last; where there is a box, it goes."""
+    def clip_around(self, client: Any = None) -> None:
+        """A box around what is shown or was chosen last, and go there; where there is a box, it goes."""
         if self.shown.clip is not None:
             self.clip(None)
             return
@@ -193,6 +197,8 @@ class Hands:
         reach = max(ROOM * float(np.ptp(places, axis=0).max()) / 2, self.canvas.extent / 20)
         low, high = (middle - reach).tolist(), (middle + reach).tolist()
         self.clip(Clip((low[0], low[1], low[2]), (high[0], high[1], high[2])))
+        if client is not None:
+            self.canvas.fly(client, middle, BACK * float(reach))
 
     # within
 

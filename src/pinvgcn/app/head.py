@@ -16,10 +16,12 @@ REACH = 0.5  # of a label in space, where the cloud has a spread of 1
 NEAR, SMOOTH = 0.15, 0.1  # the weights of places and of eigenvectors beside shapes
 EIGENVECTORS = 20
 PROBES = 2_000  # points at which a gain is summed, about
+DOUBTFUL = 300  # points, by whose gain the next proposal is chosen
+ALIKE = 0.5  # of k(x, x): points whose kernel is larger would teach the same
 COLDEST = 10.0  # scores are multiplied by at most so much
 KEPT, CONSIDERED = 600, 2_000  # labels that the kernel knows at most; labels of a class that are looked at
 MANY, NEW = 100, 0.2  # single clicks; the share of k(x, x) that a label has to add where there are more
-HELD, HELD_RIDGE = 600, 0.03  # points at which a model that answered first is held, and their ρ
+HELD, HELD_RIDGE = 600, 0.03  # points at which a model that answered first is held, and their smallest ρ
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,6 @@ class Reply:
         best: np.ndarray = self.proba.max(axis=1)
         return best
 
-    @property
-    def held_out_accuracy(self) -> float:
-        """The share of labels that the other labels would have given."""
-        return float((self.left_out.argmax(axis=1) == self.codes).mean())
-
 
 class Head:
     """s(x) = Σ_t k(x, x_t) α_t with α = (K + ρI)⁻¹ (Y − 1/c): scores of all points from labels t.
@@ -117,8 +114,8 @@ class Head:
         """From labelled ``points`` (t,) and their classes 0 … classes − 1; those alike count once.
 
         ``base`` (n, classes) are probabilities that a model has told, which labels correct: the regression is
-        on what the base leaves over, which is nothing at some points that hold it in place (``HELD``), with a
-        larger ρ.
+        on what the base leaves over, which is nothing at some points that hold it in place (``HELD``). They
+        hold it less where the labels around are not what it told (`_trust`).
         """
         points, codes = self._distinct(points, codes)
         count, ridge = len(points), np.full(len(points), RIDGE)
@@ -128,22 +125,21 @@ class Head:
             held = np.setdiff1d(self._candidates[:: max(1, len(self._candidates) // HELD)], points)
             every = np.concatenate([points, held])
             left = np.concatenate([Y - (base[points] - 1 / classes), np.zeros((len(held), classes))])
-            ridge = np.append(ridge, np.full(len(held), HELD_RIDGE))
         K, own = self._kernel(every)
+        if base is not None:
+            trust = _trust(K[np.ix_(own[:count], held)], base[points].argmax(axis=1) == codes)
+            ridge = np.append(ridge, HELD_RIDGE / trust**4)
         inverse = np.linalg.inv(K[np.ix_(own, every)].astype(np.float64) + np.diag(ridge))
         alpha = inverse @ left
         left_out = Y - (alpha / np.diag(inverse)[:, None])[:count]
         cold = _coldness(left_out, codes)
         scores = alpha[np.argsort(own)].T.astype(np.float32) @ K  # class by class, for fast sums
-        around, cold32 = self.surroundings.around, np.float32(cold)
+        around = self.surroundings.around
         if base is None:
-            proba = np.ascontiguousarray((around @ _softmax(cold32 * scores).T).T)
+            proba = np.ascontiguousarray((around @ _softmax(np.float32(cold) * scores).T).T)
         else:  # which is smooth already: what labels change is averaged alone
-            told = (base.T - 1 / classes).astype(np.float32)
-            scores += told
-            before = _softmax(cold32 * told)
-            change = _softmax(cold32 * scores) - before
-            proba = np.maximum(before + (around @ change.T).T, 1e-6)
+            proba = np.maximum(base.T + (around @ scores.T).T, 1e-6)
+            scores += (base.T - 1 / classes).astype(np.float32)
         proba /= proba.sum(axis=0)
         return Reply(proba.T, softmax(cold * left_out, axis=1), points, codes, scores.T, inverse, every)
 
@@ -171,6 +167,29 @@ class Head:
         C = self.surroundings.kernel(points, probes) - told.T @ K[np.ix_(own, probes)]
         found: np.ndarray = C**2 @ (1 - reply.sureness[probes]) / (np.maximum(spread, 1e-6) + RIDGE)
         return found
+
+    def proposals(self, reply: Reply, *, count: int = 5) -> np.ndarray:
+        """The points whose label would help most, best first: (count,) or fewer.
+
+        Of the ``DOUBTFUL`` points with the largest doubt the one with the largest gain is taken: its answer
+        may change, and that of many like it. Points that are like it go, so that proposals are spread over
+        the scan and over its shapes, and the next is chosen in the same way.
+        """
+        candidates, doubt = self.doubt(reply)
+        left = candidates[np.argsort(-doubt, kind="stable")]
+        gains = np.full(len(self.surroundings), np.nan)
+        chosen: list[int] = []
+        while len(left) and len(chosen) < count:
+            top = left[:DOUBTFUL]
+            new = top[np.isnan(gains[top])]
+            if len(new):
+                gains[new] = self.gain(reply, new)
+            best = int(top[gains[top].argmax()])
+            chosen.append(best)
+            alike = self.surroundings.kernel(np.array([best]), left)[0]
+            alike /= np.sqrt(self.own[left] * self.own[best])
+            left = left[(alike < ALIKE) & (left != best)]
+        return np.array(chosen, dtype=np.int64)
 
     def _distinct(self, points: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Labels that teach something of their own, with a fair share of ``KEPT`` for each class. The one
@@ -235,8 +254,18 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     return each
 
 
+def _trust(K: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """How often a base was right at the labels around each point: (½ + Σ k of right ones)/(½ + Σ k), from the
+    kernel (t, m) of labels and points: (m,), 1 where no label is near."""
+    near = np.maximum(K, 0)
+    share: np.ndarray = (0.5 + near[right].sum(axis=0)) / (0.5 + near.sum(axis=0))
+    return share
+
+
 def _coldness(left_out: np.ndarray, codes: np.ndarray) -> float:
     """t ≥ 1 maximising Σ log softmax(t s_i)_{y_i} over labels, each with the scores of all others."""
+    if len(codes) == 0:
+        return 1.0
 
     def loss(log_t: float) -> float:
         logs = log_softmax(np.exp(log_t) * left_out, axis=1)

@@ -19,6 +19,7 @@ COLOURS = (
 # what people expect of names that scans often have, by what the name begins with
 USUAL = {
     "ground": (140, 86, 75), "road": (140, 86, 75), "veg": (0, 158, 115), "high veg": (0, 158, 115),
+    "medium veg": (23, 190, 207), "low veg": (240, 228, 66),
     "tree": (0, 158, 115), "building": (230, 159, 0), "facade": (230, 159, 0), "pole": (0, 114, 178),
     "wire": (213, 94, 0), "car": (204, 121, 167), "water": (86, 180, 233),
 }  # fmt: skip
@@ -47,6 +48,7 @@ class LabelBook:
         {"do": "recolour class", "class": 0, "colour": [0, 0, 0]}
         {"do": "delete class", "class": 0}            its labels go too
         {"do": "together", "actions": [ … ]}          several of these as one
+        {"do": "begin", "actions": [ … ]}             the same before all others; it stays
         {"do": "undo"}, {"do": "redo"}
 
     Equal actions in equal order give equal books.
@@ -101,6 +103,10 @@ class LabelBook:
             again = self._undone[-1]
             self._done.append((again, self._carry_out(again)))
             self._undone.pop()
+        elif kind == "begin":
+            if self._done or self._undone:
+                raise LabelError("What a book begins with must come before everything else.")
+            self._together(action.get("actions"))
         else:
             self._done.append((action, self._carry_out(action)))
             self._undone.clear()
@@ -109,20 +115,47 @@ class LabelBook:
         """Do it; returns what takes it back."""
         kind = action.get("do")
         if kind == "label":
-            return self._set(self._points(action), self.named(action.get("class")).number)
+            return self._put(self._points(action), self.named(action.get("class")).number)
         if kind == "erase":
-            return self._set(self._points(action), NONE)
+            return self._put(self._points(action))
         if kind == "add class":
-            return self._add(self._name(action), _colour(action))
+            new = Category(self._given, self._name(action), _colour(action))
+            return self._put(classes=[*self.classes, new], given=self._given + 1)
         if kind == "rename class":
-            return self._replace(self.named(action.get("class")), name=self._name(action))
+            return self._replace(action, name=self._name(action))
         if kind == "recolour class":
-            return self._replace(self.named(action.get("class")), colour=_colour(action))
+            return self._replace(action, colour=_colour(action))
         if kind == "delete class":
-            return self._delete(self.named(action.get("class")))
+            gone = self.named(action.get("class"))
+            points = np.flatnonzero(self.of_point == gone.number)
+            return self._put(points, classes=[c for c in self.classes if c is not gone])
         if kind == "together":
             return self._together(action.get("actions"))
         raise LabelError(f"An action must be one of those that the page has. Got {_short(kind)} instead.")
+
+    def _put(
+        self,
+        points: np.ndarray | None = None,
+        number: int = NONE,
+        *,
+        classes: list[Category] | None = None,
+        given: int | None = None,
+    ) -> Callable[[], None]:
+        """Labels of points, or classes; returns what puts back those of before."""
+        rows = np.empty(0, dtype=np.int64) if points is None else points
+        labels, categories, numbers = self.of_point[rows], self.classes, self._given  # a copy of the labels
+        self.of_point[rows] = number
+        self.classes = categories if classes is None else classes
+        self._given = numbers if given is None else given
+
+        def back() -> None:
+            self.of_point[rows], self.classes, self._given = labels, categories, numbers
+
+        return back
+
+    def _replace(self, action: Action, **changes: Any) -> Callable[[], None]:
+        old = self.named(action.get("class"))
+        return self._put(classes=[replace(c, **changes) if c is old else c for c in self.classes])
 
     def _together(self, actions: Any) -> Callable[[], None]:
         if not isinstance(actions, list) or not actions or not all(isinstance(one, dict) for one in actions):
@@ -141,45 +174,6 @@ class LabelBook:
         except BaseException:
             back()
             raise
-        return back
-
-    def _set(self, points: np.ndarray, number: int) -> Callable[[], None]:
-        before = self.of_point[points].copy()
-        self.of_point[points] = number
-
-        def back() -> None:
-            self.of_point[points] = before
-
-        return back
-
-    def _add(self, name: str, colour: tuple[int, int, int]) -> Callable[[], None]:
-        before, given = list(self.classes), self._given
-        self.classes = [*before, Category(given, name, colour)]
-        self._given += 1
-
-        def back() -> None:
-            self.classes, self._given = before, given
-
-        return back
-
-    def _replace(self, category: Category, **changes: Any) -> Callable[[], None]:
-        before = list(self.classes)
-        self.classes = [replace(c, **changes) if c is category else c for c in before]
-
-        def back() -> None:
-            self.classes = before
-
-        return back
-
-    def _delete(self, category: Category) -> Callable[[], None]:
-        before = list(self.classes)
-        put_back = self._set(np.flatnonzero(self.of_point == category.number), NONE)
-        self.classes = [c for c in before if c is not category]
-
-        def back() -> None:
-            self.classes = before
-            put_back()
-
         return back
 
     def _points(self, action: Action) -> np.ndarray:

@@ -6,9 +6,9 @@ from html import escape
 
 from matplotlib import colormaps
 
+from pinvgcn.app.cloud import Shown
 from pinvgcn.app.colours import SCALE, ColourScale, counts
 from pinvgcn.app.session import View
-from pinvgcn.app.shown import Shown
 from pinvgcn.report.page import render
 
 KEYS = (
@@ -45,6 +45,8 @@ def status(view: View, shown: Shown, total: int) -> str:
         lines.append(f"**Refined**: the full model, in {view.refined.seconds:.0f} s")
         if view.refined.estimate is not None:
             lines.append(view.refined.estimate.sentence())
+    elif view.answer is not None and not len(view.labelled):
+        lines.append("**The model's answer**; labels correct it")
     elif view.answer is not None:
         waits = "; the full model is being fitted" if view.refining else ""
         lines.append(f"**Live** answer in {1000 * view.answer.seconds:.0f} ms{waits}")

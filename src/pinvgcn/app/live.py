@@ -11,7 +11,6 @@ from pinvgcn.app.cloud import Cloud
 from pinvgcn.app.head import Head, Reply
 from pinvgcn.app.labels import NONE, Category
 from pinvgcn.app.preparation import PreparedScan
-from pinvgcn.app.proposals import ReviewPlace, proposals
 from pinvgcn.app.refining import FitQuestion
 from pinvgcn.app.regions import SIZE, Regions
 
@@ -39,6 +38,16 @@ class LiveAnswer:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class ReviewPlace:
+    """A connected piece of like points around the one that is most in doubt there."""
+
+    seed: int  # a point of the scan
+    points: np.ndarray  # of the scan, all with the same predicted class
+    number: int  # that class
+    sureness: float  # of it, in the mean
+
+
 class Live:
     """Answers from a prepared scan; with a ``base`` labels correct what that says."""
 
@@ -58,17 +67,20 @@ class Live:
         seen = {*numbers.tolist(), *(() if told is None else np.unique(told).tolist())} - {NONE}
         present = np.sort([c.number for c in classes if c.number in seen]).astype(np.int64)
         rows, first = np.unique(self._cloud.rows(labelled), return_index=True)
-        if told is not None and self.base is not None and len(rows) == 0:
-            return LiveAnswer(told, self.base.confidence[sample])
         if len(present) < FEW:
             return None
         codes = np.searchsorted(present, numbers[first])
         reply = self._head.reply(rows, codes, len(present), self._told(told, present))
+        found, sureness = present[reply.proba.argmax(axis=1)], reply.sureness
+        if told is not None and self.base is not None and len(rows) == 0:  # nothing corrects it yet
+            found, sureness = told, self.base.confidence[sample]
+        several = np.bincount(reply.codes, minlength=len(present))[reply.codes] > 1
+        same = reply.left_out.argmax(axis=1) == reply.codes  # the only label of a class cannot be told
         return LiveAnswer(
-            present[reply.proba.argmax(axis=1)],
-            reply.sureness,
-            reply.held_out_accuracy,
-            reply.points[reply.left_out.argmax(axis=1) != reply.codes],
+            found,
+            sureness,
+            float(same[several].mean()) if several.any() else None,
+            reply.points[several & ~same],
             reply,
         )
 
@@ -80,7 +92,7 @@ class Live:
         found: list[ReviewPlace] = []
         if answer.reply is None:
             return ()
-        for seed in proposals(self._head, answer.reply, count=count).tolist():
+        for seed in self._head.proposals(answer.reply, count=count).tolist():
             if stop():
                 return ()
             rows = self.regions.around(seed, SIZE, answer.numbers)

@@ -12,6 +12,22 @@ from pinvgcn.app.tools import Click
 from pinvgcn.errors import LabelError
 
 FAR = 1e9  # metres from the middle of the scan
+HEARD = ("ViewerCameraMessage", "ScenePointerMessage", "CommandTriggerMessage", "GuiUpdateMessage")
+
+
+def hear_only(interface: Any, gui: Any) -> None:
+    """Of a browser's messages to viser only those that the page has a use for: no uploads, no forms, no
+    address for the public, and of a button or slider nothing but its value."""
+    change = next(kind for kind in interface._incoming_handlers if kind.__name__ == "GuiUpdateMessage")
+
+    async def checked(client: int, message: Any) -> None:
+        if list(message.updates) == ["value"]:
+            await gui._handle_gui_updates(client, message)
+
+    for kind in list(interface._incoming_handlers):
+        if kind is change or kind.__name__ not in HEARD:
+            interface.unregister_handler(kind)
+    interface.register_handler(change, checked)
 
 
 def numbers(value: Any, count: int, what: str, *, low: float = -FAR, high: float = FAR) -> np.ndarray:

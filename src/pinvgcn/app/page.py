@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.app.canvas import Canvas
+from pinvgcn.app.cloud import BUDGET
 from pinvgcn.app.colours import picture
 from pinvgcn.app.gate import Gate
 from pinvgcn.app.hands import Hands
 from pinvgcn.app.known import KnownClasses
+from pinvgcn.app.messages import hear_only
 from pinvgcn.app.panel import KEYS, TOOL_KEYS, SidePanel
 from pinvgcn.app.session import Session, View
-from pinvgcn.app.shown import BUDGET
 from pinvgcn.errors import LabelError, MissingDependencyError, PinvGCNError
 
 MARKED = 5  # of the places to review, by diamonds
@@ -59,8 +60,7 @@ class Page:
         # never reached but through the gate
         with contextlib.redirect_stdout(io.StringIO()):  # it would print an address past the gate
             self._server = viser.ViserServer(host="127.0.0.1", port=0, label=title, verbose=False)
-        # a message from any tab would otherwise open the page to the public, past the gate
-        self._server.request_share_url = lambda verbose=True: None  # type: ignore[method-assign]
+        hear_only(self._server._websock_server, self._server.gui)
         self._gate = Gate(self._server.get_port(), host=host, port=port)
         cloud = session.cloud
         ends = (cloud.points.min(axis=0), cloud.points.max(axis=0))
@@ -103,11 +103,11 @@ class Page:
         self._key("N", "Next doubtful place", lambda client: hands.walk(client, 1))
         self._key("P", "Previous doubtful place", lambda client: hands.walk(client, -1))
         self._key("A", "Accept the answer there", lambda _: hands.accept())
-        self._key("X", "Clipping box", lambda _: hands.clip_around())
+        self._key("X", "Clipping box", hands.clip_around)
         self._key("enter", "Take what is shown, close the polygon", hands.enter)
-        self._key("escape", "Forget what was begun", hands.escape)
+        self._key("escape", "Forget what was begun", self._escape)
         for modifier in (None, "shift"):
-            self._key("?", "Help", lambda _: self.panel.help(), modifier=modifier)
+            self._key("?", "Help", self.panel.help, modifier=modifier)
         for key, modifier in LARGER:
             self._key(key, "Larger", lambda _: hands.resize(1), modifier=modifier)
         for key, modifier in SMALLER:
@@ -116,7 +116,15 @@ class Page:
             self._key(key, f"Tool: {tool}", lambda _, tool=tool: hands.use(tool))
         for place, key in enumerate(KEYS):
             self._key(key, f"Class {place + 1}", lambda _, place=place: hands.choose_place(place))
-        self._server.on_client_connect(lambda client: self.canvas.look(client, "perspective"))
+        self._server.on_client_connect(self._welcome)
+
+    def _welcome(self, client: Any) -> None:
+        hear_only(client._websock_connection, client.gui)
+        self.canvas.look(client, "perspective")
+
+    def _escape(self, client: Any) -> None:
+        if not self.panel.close_help(client):
+            self.hands.escape(client)
 
     def _key(self, key: str, label: str, what: Callable[..., None], modifier: Any = None) -> None:
         # viser's types name fewer keys than its client understands

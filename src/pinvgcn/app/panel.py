@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.app.canvas import BACKGROUNDS, VIEWS
+from pinvgcn.app.cloud import Clip
 from pinvgcn.app.colours import ColourScale, modes
 from pinvgcn.app.hands import Hands
 from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.legend import help_text, legend, listed, per_class, reviewed, status
 from pinvgcn.app.messages import choice, number, numbers
 from pinvgcn.app.session import View
-from pinvgcn.app.shown import Clip
 
 KEYS = "123456789"
 TOOL_KEYS = {"point": "C", "ball": "B", "region": "G", "polygon": "L"}
+TOOLS = {tool: f"{tool} ({key})" for tool, key in TOOL_KEYS.items()}
 STEPS = 1000  # of a slider
 EACH = 100  # points of each class that are taken over as a sample
 Guard = Callable[[Callable[[], None]], None]  # runs something, and says on the page what cannot be done
@@ -42,6 +43,7 @@ class SidePanel:
         self._session = hands.session
         self._classes: tuple[Any, ...] = ()  # what the buttons were made for
         self._choices: list[Any] = []  # the buttons of the classes
+        self._helps: dict[int, Any] = {}  # windows with keys, by the tab
         self._modes = modes(hands.session.cloud, known=known is not None)
         self.mode = "prediction"
         self._status = gui.add_markdown("")
@@ -68,9 +70,10 @@ class SidePanel:
         self._put(self._place, reviewed(view, hands.place))
         self._put(self._list, listed(view))
         tool = hands.tools[hands.tool]
-        self._put(self._size, f"{hands.tool}: {tool.size}" if tool.size else "")
-        if self._tool.value != hands.tool:
-            self._tool.value = hands.tool
+        self._put(self._size, f"{tool.size} (+ and −)")
+        self._size.visible = bool(tool.size)
+        if self._tool.value != TOOLS[hands.tool]:
+            self._tool.value = TOOLS[hands.tool]
         if self._through.value != hands.through:
             self._through.value = hands.through
 
@@ -94,9 +97,10 @@ class SidePanel:
         if handle.content != content:
             handle.content = content
 
-    def _button(self, text: str, what: Callable[[], None], **more: Any) -> Any:
+    def _button(self, text: str, what: Callable[..., None], *, here: bool = False, **more: Any) -> Any:
+        """``here``: it is done in the tab of whoever presses it, which ``what`` is told."""
         button = self._gui.add_button(text, **more)
-        button.on_click(lambda _: self._guard(what))
+        button.on_click(lambda event: self._guard(partial(what, event.client) if here else what))
         return button
 
     def _watch(self, handle: Any, what: Callable[[Any], None]) -> None:
@@ -110,7 +114,7 @@ class SidePanel:
 
     def _build_classes(self) -> None:
         gui, hands = self._gui, self._hands
-        with gui.add_folder("Classes"):
+        with gui.add_folder("Classes: labels → points"):
             self._buttons_at = gui.add_folder(None)
             self._erase = self._button("Erase  (E)", hands.erase, color="gray")
             with gui.add_folder("Change", expand_by_default=False):
@@ -124,22 +128,22 @@ class SidePanel:
     def _build_tools(self) -> None:
         gui, hands = self._gui, self._hands
         with gui.add_folder("Tools"):
-            self._tool = gui.add_dropdown("Tool", tuple(hands.tools), initial_value=hands.tool)
-            self._size = gui.add_markdown("")
+            self._tool = gui.add_dropdown("Tool", tuple(TOOLS.values()), initial_value=TOOLS[hands.tool])
+            self._size = gui.add_markdown("", visible=False)
             self._through = gui.add_checkbox(
                 "Through  (T)", False, hint="Rectangle and polygon take what is hidden, too"
             )
             self._undo = self._button("Undo  (Z)", partial(hands.do, "undo"))
             self._redo = self._button("Redo  (Y)", partial(hands.do, "redo"))
-        self._watch(self._tool, lambda value: hands.use(choice(value, list(hands.tools), "A tool")))
+        names = {text: tool for tool, text in TOOLS.items()}
+        self._watch(self._tool, lambda value: hands.use(names[choice(value, list(names), "A tool")]))
         self._watch(self._through, lambda value: hands.see_through(value))
 
     def _build_review(self) -> None:
         gui, hands = self._gui, self._hands
         with gui.add_folder("Review", expand_by_default=False):
             self._place = gui.add_markdown("")
-            self._next = gui.add_button("Next place  (N, back: P)")
-            self._next.on_click(lambda event: self._guard(lambda: hands.walk(event.client, 1)))
+            self._next = self._button("Next place  (N, back: P)", partial(hands.walk, step=1), here=True)
             self._accept = self._button("Accept the answer  (A)", hands.accept)
             self._list = gui.add_html("")
 
@@ -173,7 +177,7 @@ class SidePanel:
                 slider = gui.add_multi_slider(name, 0.0, span, span / STEPS, (0.0, span))
                 self._watch(slider, lambda _: self._clip())
                 self._sliders.append(slider)
-            self._button("The box around what was chosen  (X)", hands.clip_around)
+            self._button("The box around what was chosen  (X)", hands.clip_around, here=True)
             self._button("The whole scan", lambda: hands.clip(None))
 
     def _build_files(self) -> None:
@@ -190,15 +194,24 @@ class SidePanel:
                 for text, export in self._exports.items():
                     self._button(text, export)
         gui.add_markdown("**?** shows all keys.")
-        self._button("Help  (?)", self.help)
+        self._button("Help  (?)", self.help, here=True)
 
-    def help(self) -> None:
-        """All keys, in a window."""
-        modal = self._gui.add_modal("Keys")
+    def help(self, client: Any) -> None:
+        """All keys, in a window of this tab; the window goes when it is there."""
+        if self.close_help(client):
+            return
+        self._helps[client.client_id] = modal = client.gui.add_modal("Keys")
         with modal:
-            self._gui.add_markdown(help_text())
-            close = self._gui.add_button("Close")
-        close.on_click(lambda _: modal.close())
+            client.gui.add_markdown(help_text())
+            close = client.gui.add_button("Close  (Esc)")
+        close.on_click(lambda _: self.close_help(client))
+
+    def close_help(self, client: Any) -> bool:
+        """Whether there was a window to close."""
+        modal = self._helps.pop(client.client_id, None)
+        if modal is not None:
+            modal.close()
+        return modal is not None
 
     def _show_classes(self, view: View) -> None:
         hands, made_of = self._hands, (view.classes, self._hands.chosen, self._hands.erasing)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pinvgcn.app.label_table import class_numbers, label_csv
+from pinvgcn.app.exports import class_numbers, label_csv
 from pinvgcn.app.labels import NONE, Category
 from pinvgcn.errors import DataError, PinvGCNError
 from pinvgcn.fitting.estimate import AccuracyEstimate

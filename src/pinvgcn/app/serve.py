@@ -9,17 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pinvgcn.app.cloud import SAMPLE, Cloud
-from pinvgcn.app.exports import exports_of
+from pinvgcn.app.cloud import BUDGET, SAMPLE, Cloud
+from pinvgcn.app.exports import LAS, exports_of
 from pinvgcn.app.journal import Journal
 from pinvgcn.app.known import KnownClasses
-from pinvgcn.app.label_table import LAS
-from pinvgcn.app.labels import NONE, free_colour
+from pinvgcn.app.labels import NONE, Category, free_colour
 from pinvgcn.app.live import Base
 from pinvgcn.app.page import Page
 from pinvgcn.app.refining import predicted
 from pinvgcn.app.session import REST, Session
-from pinvgcn.app.shown import BUDGET
 from pinvgcn.io import ScanSource, open_scan
 from pinvgcn.io.las import class_name
 from pinvgcn.wording import counted
@@ -119,11 +117,15 @@ def serve(request: Request) -> Running:
 
 
 def _add(journal: Journal, names: Sequence[str]) -> None:
-    book = journal.book
+    """Classes to begin with, which no undo takes away."""
+    book, actions = journal.book, []
+    now = list(book.classes)
     for name in names:
-        if name not in [category.name for category in book.classes]:
-            colour = list(free_colour(book.classes, name))
-            journal.do({"do": "add class", "name": name, "colour": colour})
+        if name not in [category.name for category in now]:
+            now.append(Category(len(now), name, free_colour(now, name)))
+            actions.append({"do": "add class", "name": name, "colour": list(now[-1].colour)})
+    if actions:
+        journal.do({"do": "together" if book.can_undo or book.can_redo else "begin", "actions": actions})
 
 
 def _classes_of(cloud: Cloud, source: ScanSource, field: str | None) -> KnownClasses | None:

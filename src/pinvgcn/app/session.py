@@ -19,9 +19,8 @@ from pinvgcn.app.cloud import Cloud
 from pinvgcn.app.journal import Journal
 from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Action, Category
-from pinvgcn.app.live import FEW, Base, Live, LiveAnswer
+from pinvgcn.app.live import FEW, Base, Live, LiveAnswer, ReviewPlace
 from pinvgcn.app.preparation import prepare
-from pinvgcn.app.proposals import ReviewPlace
 from pinvgcn.app.refining import FitQuestion, Refined, Refiner
 from pinvgcn.errors import LabelError
 from pinvgcn.io import ScanSource
@@ -51,7 +50,10 @@ class View:
 
     def named(self, number: int) -> Category:
         """The class with this number."""
-        return next(category for category in self.classes if category.number == number)
+        for category in self.classes:
+            if category.number == number:
+                return category
+        raise LabelError("There is no such class any more. Choose another.")
 
 
 Listener = Callable[[View], None]
@@ -221,7 +223,7 @@ class Session:
             return False
         answer = replace(answer, seconds=time.perf_counter() - started)
         right = self._agreement(answer.numbers, self.cloud.sample, view.classes)
-        self._change(answer=answer, right=right, waits=False)
+        self._change(answer=answer, right=right, waits=self._wake.is_set())
         if not self._wake.is_set():  # somebody who clicks on has no use for proposals yet
             self._change(places=self._live.places(answer, REVIEWED, self._wake.is_set))
         return len({*view.numbers.tolist()}) >= FEW
