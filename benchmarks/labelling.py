@@ -31,7 +31,6 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.app.cloud import Cloud, turns
 from pinvgcn.app.head import Head
 from pinvgcn.app.preparation import PreparedScan, prepare
-from pinvgcn.app.proposals import proposals
 from pinvgcn.app.regions import SIZE, Regions
 from pinvgcn.datasets import generate_street, load_dataset
 
@@ -61,7 +60,7 @@ def person(
         if kind == "random":
             more = rng.choice(np.flatnonzero(free), 1)
         else:
-            more = proposals(head, reply, count=1)
+            more = head.proposals(reply, count=1)
             if kind == "regions":
                 more = clean(regions, int(more[0]), y, answer)
         rows = np.union1d(rows, more)

@@ -127,8 +127,10 @@ class Head:
             left = np.concatenate([Y - (base[points] - 1 / classes), np.zeros((len(held), classes))])
         K, own = self._kernel(every)
         if base is not None:
-            trust = _trust(K[np.ix_(own[:count], held)], base[points].argmax(axis=1) == codes)
-            ridge = np.append(ridge, HELD_RIDGE / trust**4)
+            said = base.argmax(axis=1)
+            alike = K[np.ix_(own[:count], held)] * (said[points][:, None] == said[held])
+            trust = _trust(alike, said[points] == codes)
+            ridge = np.append(ridge, HELD_RIDGE / trust**8)
         inverse = np.linalg.inv(K[np.ix_(own, every)].astype(np.float64) + np.diag(ridge))
         alpha = inverse @ left
         left_out = Y - (alpha / np.diag(inverse)[:, None])[:count]
@@ -255,8 +257,8 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _trust(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """How often a base was right at the labels around each point: (½ + Σ k of right ones)/(½ + Σ k), from the
-    kernel (t, m) of labels and points: (m,), 1 where no label is near."""
+    """How often a base was right at labels like each point: (½ + Σ k of right ones)/(½ + Σ k), from the
+    kernel (t, m) of labels and points, 0 where the base gives them different classes: (m,)"""
     near = np.maximum(K, 0)
     share: np.ndarray = (0.5 + near[right].sum(axis=0)) / (0.5 + near.sum(axis=0))
     return share
