@@ -31,7 +31,7 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.app.cloud import Cloud, turns
 from pinvgcn.app.head import Head
 from pinvgcn.app.preparation import PreparedScan, prepare
-from pinvgcn.app.regions import SIZE, Regions
+from pinvgcn.app.tools import SIZE, Regions
 from pinvgcn.datasets import generate_street, load_dataset
 
 PERSONS = {"regions": "#009e73", "proposed": "#0072b2", "random": "#e69f00"}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.app.colours import ColourScale
-from pinvgcn.app.legend import legend, listed
+from pinvgcn.app.panel import legend, listed
 
 
 def test_places_to_review() -> None:

@@ -13,8 +13,19 @@ from test_picking import CONCAVE, camera, crossings, wall
 
 from pinvgcn.app.canvas import round_length
 from pinvgcn.app.picking import Camera
-from pinvgcn.app.regions import SIZES, SMALLEST, STEP, Regions
-from pinvgcn.app.tools import Ball, Click, Point, Polygon, Region, Sight, rectangle
+from pinvgcn.app.tools import (
+    SIZES,
+    SMALLEST,
+    STEP,
+    Ball,
+    Click,
+    Point,
+    Polygon,
+    Region,
+    Regions,
+    Sight,
+    rectangle,
+)
 
 
 def sight(points: np.ndarray, seen: Camera | None = None, *, through: bool = True) -> Sight:

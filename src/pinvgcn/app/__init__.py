@@ -2,9 +2,9 @@
 
 Of the scan: ``cloud`` all points, those that are drawn and a sample, ``known`` classes that its file has.
 Of labels: ``labels`` with undo, ``journal`` the same as a file beside the scan.
-From the screen to points: ``picking``, ``regions``, ``tools``.
+From the screen to points: ``picking``, ``tools``.
 Answers: ``preparation`` what they need, ``head`` in closed form and where to look next, ``live`` at once,
 ``refining`` the full fit in a process of its own; ``session`` all of it together; ``exports`` as files.
 In the browser: ``messages`` what comes from it, checked; ``canvas`` the scene, ``colours``, ``hands``
-gestures and keys, ``panel`` and ``legend``, ``page``; ``gate`` who may come in, ``serve``.
+gestures and keys, ``panel``, ``page``; ``gate`` who may come in, ``serve``.
 """

@@ -88,12 +88,11 @@ class Canvas:
 
     def look(self, client: Any, view: str) -> None:
         """From one of four sides, at the whole scan."""
-        middle = np.zeros(3)
         with client.atomic():
             client.camera.fov = FOV
             client.camera.up_direction = (0.0, 0.0, 1.0)
             client.camera.position = standing(view, self._low, self._high, client.camera.aspect)
-            client.camera.look_at = middle
+            client.camera.look_at = np.zeros(3)
             client.camera.far = 20 * self.extent
             client.camera.near = self.extent / 5000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,18 +25,10 @@ LAST = 31  # and the last that its old point formats have room for
 LAS = ("las", "laz")
 
 
-def exports_of(source: ScanSource, session: Session) -> dict[str, Callable[[], str]]:
-    """The buttons of the page."""
-    return {
-        "Labels as CSV": lambda: f"Written: {write_labels(source, session)}",
-        "Classify the whole scan": lambda: classify(source, session),
-    }
-
-
 def write_labels(source: ScanSource, session: Session) -> Path:
     """One line a labelled point; returns the path."""
-    points, numbers = session.labels()
-    text = label_csv(source, session.cloud.points, points, numbers, session.view.classes)
+    view = session.view
+    text = label_csv(source, session.cloud.points, view.labelled, view.numbers, view.classes)
     path = _beside(source.path, ".labels.csv")
     write_text(path, text)
     return path

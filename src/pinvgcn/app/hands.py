@@ -134,10 +134,6 @@ class Hands:
             raise LabelError("There must be a class that is chosen. Choose one first.")
         return self.chosen
 
-    def do(self, what: str) -> None:
-        """Undo or redo."""
-        self.session.do({"do": what})
-
     # review
 
     def walk(self, client: Any, step: int) -> None:

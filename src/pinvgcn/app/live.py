@@ -12,7 +12,7 @@ from pinvgcn.app.head import Head, Reply
 from pinvgcn.app.labels import NONE, Category
 from pinvgcn.app.preparation import PreparedScan
 from pinvgcn.app.refining import FitQuestion
-from pinvgcn.app.regions import SIZE, Regions
+from pinvgcn.app.tools import SIZE, Regions
 
 FEW = 2  # classes, from which on there is something to predict
 BESIDE, SURE = 200, 0.9  # points of each class that a model stays the teacher of, where it is so sure

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pinvgcn.app.cloud import BUDGET, SAMPLE, Cloud
-from pinvgcn.app.exports import LAS, exports_of
+from pinvgcn.app.exports import LAS, classify, write_labels
 from pinvgcn.app.journal import Journal
 from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.labels import NONE, Category, free_colour
@@ -105,7 +105,10 @@ def serve(request: Request) -> Running:
             title=request.scan.name,
             host=request.host,
             port=request.port,
-            exports=exports_of(source, session),
+            exports={
+                "Labels as CSV": lambda: f"Written: {write_labels(source, session)}",
+                "Classify the whole scan": lambda: classify(source, session),
+            },
             known=known or reference,
             budget=request.budget,
         )

@@ -129,11 +129,6 @@ class Session:
         self._change(refined=None, refining=False, places=(), waits=waits)
         self._wake.set()
 
-    def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Labelled points of the scan and their class numbers."""
-        with self._lock:
-            return self.view.labelled, self.view.numbers
-
     def piece(self, point: int, size: int) -> np.ndarray:
         """Points of the sample in the connected piece of like points around a point of the scan: rows."""
         if self._live is None:
