@@ -262,3 +262,22 @@ def test_trees_tell_large_numbers_apart():
         for name in ("forest", "trees"):
             own = [opinions[name] for opinions in model.fitted_.opinions(model.fitted_.place(frame))]
             assert np.mean(np.mean(own, axis=0).argmax(axis=1) == truth) > 0.9
+
+
+def test_missing_numbers_are_found_from_others(tmp_path):
+    """A cell without its number is as good as the others say, also after saving, and for one row alone."""
+    rng = np.random.default_rng(1)
+    size = rng.normal(size=N) + 3 * (TRUTH == 2) - 3 * (TRUTH == 0)
+    frame = pd.DataFrame({f"x{j}": size + 0.2 * rng.normal(size=N) for j in range(3)})
+    frame = frame.mask(rng.random(frame.shape) < [0.3, 0.3, 0])
+    model = PinvGCNClassifier("categorical", epochs=20).fit(frame, random_split(TRUTH, per_class=5))
+    nodes = model.fitted_.nodes
+    assert np.isfinite(nodes.numbers).all()
+    lacks = frame["x0"].isna() & frame["x1"].notna()
+    assert np.corrcoef(nodes.numbers[lacks, 0], frame["x1"][lacks])[0, 1] > 0.9
+    model.save(tmp_path / "m.pinvgcn")
+    again = PinvGCNClassifier.load(tmp_path / "m.pinvgcn")
+    some = frame.iloc[:9]
+    np.testing.assert_array_equal(again.predict_proba(some), model.predict_proba(some))
+    each = np.vstack([again.predict_proba(some.iloc[[row]]) for row in range(9)])
+    np.testing.assert_allclose(each, model.predict_proba(some), atol=1e-6)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ModelFileError
 from pinvgcn.experts import Seen, TableColumns
+from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.nodes import Nodes
 from pinvgcn.graphs import Hypergraph, TableEncoder
@@ -138,6 +139,7 @@ class TableNodes(Nodes):
 
     kind = "categorical"
     numbers: np.ndarray | None = None  # (n, q) of the training rows, where they are seen as such
+    missing: MissingNumbers | None = None  # numbers of cells that lack theirs; None if training has them all
     background: PlainRows | None  # some rows of training, with which others are compared
 
     def __init__(
@@ -159,13 +161,15 @@ class TableNodes(Nodes):
         self.encoder: TableEncoder = graph.encoder
         self.features = graph.incidence
         self.with_numbers = numbers and len(self.encoder.number_columns) > 0
+        if self.with_numbers:
+            self.missing = MissingNumbers.of(self.encoder.known_numbers(X), group)
         self.numbers = self.numbers_of(X)
         drawn = np.random.default_rng(0).choice(graph.n_total, min(BACKGROUND, graph.n_total), replace=False)
         self.background = PlainRows.of_all(X, np.sort(drawn), group)
 
     def numbers_of(self, X: Any) -> np.ndarray | None:
         """The numbers of any rows, (m, q), if they are seen as such."""
-        return self.encoder.numbers(X) if self.with_numbers else None
+        return self.encoder.numbers(X, self.missing) if self.with_numbers else None
 
     @property
     def n_numbers(self) -> int:
@@ -207,7 +211,8 @@ class TableNodes(Nodes):
 
     def state(self) -> dict[str, Any]:
         kept = None if self.background is None else self.background.to_dict()
-        return {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers, "background": kept}
+        state = {"encoder": self.encoder.to_dict(), "numbers": self.with_numbers, "background": kept}
+        return state if self.missing is None else {**state, "missing": self.missing.to_dict()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> TableNodes:
@@ -215,6 +220,8 @@ class TableNodes(Nodes):
         nodes.encoder = TableEncoder.from_dict(state["encoder"])
         nodes.graph, nodes.with_numbers = None, state["numbers"]
         nodes.background = None if kept is None else PlainRows.from_dict(kept)
+        if (missing := state.get("missing")) is not None:
+            nodes.missing = MissingNumbers.from_dict(missing, nodes.n_numbers)
         return nodes
 
 

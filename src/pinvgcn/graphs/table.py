@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from pinvgcn.checks import check_choice, check_count
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
+from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
 from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, RuleLearner, Values
 
@@ -141,23 +142,34 @@ class TableEncoder:
             places.append(self._place(column.rule, codes, values))
         return self._incidence(places)
 
-    def numbers(self, table: Any) -> np.ndarray:
+    def numbers(self, table: Any, missing: MissingNumbers | None = None) -> np.ndarray:
         """The columns of numbers as they are: (n, q).
 
-        A missing cell has the lower edge of the bin in which the median lies: the median, if bins hold
-        equally many rows. Numbers beyond those of training are moved to the nearest of them.
+        A missing cell has the number that ``missing`` gives it, or else the median (if bins hold equally
+        many rows; the lower edge of its bin). Numbers beyond those of training are moved to the nearest.
         """
+        numbers = self.known_numbers(table)
+        if missing is not None:
+            return missing.filled(numbers)
+        for place, number in enumerate(self.number_columns):
+            column = self._learned[number]
+            assert isinstance(column.rule, Bins)
+            below = np.cumsum(column.sizes[: len(column.rule)])
+            lacks = np.isnan(numbers[:, place])
+            numbers[lacks, place] = column.rule.edges[np.searchsorted(below, below[-1] / 2, side="right")]
+        return numbers
+
+    def known_numbers(self, table: Any) -> np.ndarray:
+        """The same, with NaN where a cell is missing: (n, q)."""
         frame = self._as_in_training(table, least=0)  # a process may have no row
         numbers = np.empty((len(frame), len(self.number_columns)))
         for place, number in enumerate(self.number_columns):
             column = self._learned[number]
             assert isinstance(column.rule, Bins)
             edges = column.rule.edges
-            below = np.cumsum(column.sizes[: len(column.rule)])
-            middle = edges[np.searchsorted(below, below[-1] / 2, side="right")]
             codes, values = distinct(frame[column.name])
             _check_types(column, values)
-            known = np.append(values.astype(np.float64), middle)  # code -1, missing, is the last
+            known = np.append(values.astype(np.float64), np.nan)  # code -1, missing, is the last
             numbers[:, place] = np.clip(known, edges[0], edges[-1])[codes]
         return numbers
 
