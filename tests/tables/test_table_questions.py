@@ -111,6 +111,29 @@ def test_the_file(result: Classified, tmp_path: Path):
     assert table["why"].str.fullmatch(r"\d+\.\d of \d+ rows? with its values expected to be wrong").all()
 
 
+@pytest.mark.parametrize(
+    ("mark", "name", "written"), [(";", "q.csv", ";"), ("\t", "q.csv", ","), ("\t", "q.tsv", "\t")]
+)
+def test_the_file_is_written_as_the_table(mark: str, name: str, written: str, tmp_path: Path):
+    """Who has a table with semicolons and decimal commas opens both with the same program."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 60)
+    size = [f"{x:.2f}".replace(".", ",") for x in rng.normal(size=60) + 2 * truth]
+    frame = pd.DataFrame(
+        {"size": size, "kind": np.array(list("uv"))[truth], "side": np.array(["l", "r"])[truth]}
+    )
+    frame.loc[20:, "side"] = ""
+    frame.to_csv(tmp_path / "t.csv", sep=mark, index=False)
+    plan = plan_table(open_table(tmp_path / "t.csv"), target="side")
+    result = classify_table(plan)
+    write_questions(row_questions(result), result, tmp_path / name)
+    lines = (tmp_path / name).read_text().splitlines()
+    assert lines[0].split(written)[:3] == ["number", "file", "row"]
+    read = pd.read_csv(tmp_path / name, sep=written, decimal=",")
+    assert read["confidence"].between(0.5, 1).all()
+    assert read["size"].dtype == float
+
+
 def test_the_page_shows_the_first_ten(result: Classified):
     found = row_questions(result)
     page = table_page(result, None, questions=found, question_file=Path("ask.csv"))

@@ -152,13 +152,19 @@ def check_absent(folder: Path, names: Iterable[str], *, force: bool) -> None:
 
 
 def write_question_file(
-    path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, error: type[PinvGCNError]
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    error: type[PinvGCNError],
+    separator: str = ",",
+    decimal: str = ".",
 ) -> None:
     """The file appears when it is whole; what the system refuses is raised as ``error``."""
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, delimiter=separator)
     writer.writerow(columns)
-    writer.writerows([_text(value) for value in row] for row in rows)
+    writer.writerows([_text(value, decimal) for value in row] for row in rows)
     write_text(path, text.getvalue(), error=error)
 
 
@@ -167,7 +173,7 @@ def expected_wrong(wrong: float) -> str:
     return f"{wrong:.1f}" if wrong < 10 else f"{wrong:,.0f}"
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, decimal: str) -> str:
     if isinstance(value, float):
-        return f"{value:.{DIGITS}f}".rstrip("0").rstrip(".")
+        return f"{value:.{DIGITS}f}".rstrip("0").rstrip(".").replace(".", decimal)
     return "" if value is None else str(value)

@@ -175,7 +175,10 @@ def _as_text(cell: Any) -> str:
 def write_questions(
     found: Sequence[RowQuestion], result: Classified, path: Path, *, force: bool = False
 ) -> None:
-    """As CSV: the question, and the row's own cells, so that it can be answered."""
+    """As CSV: the question, and the row's own cells, so that it can be answered.
+
+    Cells are separated and decimals written as in the table, so that one program opens both.
+    """
     group, target = result.plan.group, result.plan.target.name
     with together(group):
         if group.rank == 0:
@@ -183,4 +186,13 @@ def write_questions(
             names = [name for name in result.plan.source.columns if name != target]
             own = [f"{name} (table)" if name in COLUMNS else name for name in names]
             lines = [question.as_list() for question in found]
-            write_question_file(path, [*COLUMNS, *own], lines, error=TableFileError)
+            separator = result.plan.source.separator
+            tabs_in_csv = separator == "\t" and path.suffix == ".csv"
+            write_question_file(
+                path,
+                [*COLUMNS, *own],
+                lines,
+                error=TableFileError,
+                separator="," if separator is None or tabs_in_csv else separator,
+                decimal=result.plan.recipe.decimal,
+            )
