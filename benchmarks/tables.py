@@ -1,7 +1,8 @@
 """The default on tables beside simple methods on the same labels, and what each of its experts is worth.
 
     python benchmarks/tables.py [--suite report | choose | paper] [--per-class 5 10 20 50] [--seeds 3]
-                                [--data NAME ...] [--only default ablation rivals forest] [--imbalanced]
+                                [--data NAME ...] [--only default ablation rivals forest]
+                                [--imbalanced] [--rare 2]
                                 [--results FILE.jsonl] [--json FILE] [--markdown FILE]
 
 The tables are those of KEEL and of R, on which the defaults were chosen (``choose``) or on which they are
@@ -12,9 +13,9 @@ only reported (``report``), and those of the paper. They come from
 Mushroom and Covertype are the project's own, Covertype through PINVGCN_DATA. A table has its text as it is
 and its numbers as numbers; the other methods see text one-hot and, where they measure distances or slopes,
 numbers of spread 1. Labels are equally many of each class, or with --imbalanced drawn from all rows, one of
-each class at least. "forest" is only the random forest of the "rivals". "without …" is the default's own
+each class at least, or with --rare so many at most of the rarest class. "forest" is only the random forest of the "rivals". "without …" is the default's own
 fit, pooled anew without one expert. Measured at the rows without a label: accuracy in per cent, log-loss,
-expected calibration error (15 bins). With --results each case is kept in a file as it is done, and not done
+expected calibration error (15 bins), in files also the mean recall of classes. With --results each case is kept in a file as it is done, and not done
 again.
 """
 
@@ -96,7 +97,9 @@ def _as_it_is(column: pd.Series) -> pd.Series:
     return numbers if numbers.notna().sum() == text.notna().sum() > 0 else text.astype(object)
 
 
-def labels_of(truth: np.ndarray, per_class: int, seed: int, imbalanced: bool) -> np.ndarray:
+def labels_of(
+    truth: np.ndarray, per_class: int, seed: int, imbalanced: bool, rare: int | None = None
+) -> np.ndarray:
     """The classes, −1 where unlabelled: (n,)."""
     draw, classes = np.random.default_rng([seed, per_class]), np.unique(truth)
     if imbalanced:
@@ -107,6 +110,8 @@ def labels_of(truth: np.ndarray, per_class: int, seed: int, imbalanced: bool) ->
     else:
         each = [np.flatnonzero(truth == c) for c in classes]
         most = [min(per_class, len(own) // 2) for own in each]
+        if rare is not None:
+            most[np.argmin([len(own) for own in each])] = rare
         rows = np.concatenate([draw.choice(own, n, replace=False) for own, n in zip(each, most, strict=True)])
     labels = np.full(len(truth), -1)
     labels[rows] = truth[rows]
@@ -114,14 +119,15 @@ def labels_of(truth: np.ndarray, per_class: int, seed: int, imbalanced: bool) ->
 
 
 def measures(P: np.ndarray, y: np.ndarray) -> list[float | None]:
-    """Accuracy, log-loss, expected calibration error; the last two of probabilities only."""
+    """Accuracy, log-loss, expected calibration error, mean recall; the second and third of probabilities."""
     sure, right = P.max(axis=1), P.argmax(axis=1) == y
+    recall = 100 * np.mean([right[y == c].mean() for c in np.unique(y)])
     if set(np.unique(P)) <= {0.0, 1.0}:
-        return [100 * right.mean(), None, None]
+        return [100 * right.mean(), None, None, recall]
     place = np.minimum((BINS * sure).astype(int), BINS - 1)
     gaps = [abs(right[place == b].mean() - sure[place == b].mean()) * (place == b).mean() for b in set(place)]
     likely = np.maximum(P[np.arange(len(y)), y], SURE)
-    return [100 * right.mean(), -np.log(likely).mean(), sum(gaps)]
+    return [100 * right.mean(), -np.log(likely).mean(), sum(gaps), recall]
 
 
 def rivals(
@@ -176,13 +182,16 @@ def without_each(
         yield f"{alone} alone", pooled([alone])
 
 
-def case(name: str, per_class: int, seed: int, imbalanced: bool, only: list[str]) -> dict[str, Any]:
+def case(
+    name: str, per_class: int, seed: int, imbalanced: bool, rare: int | None, only: list[str]
+) -> dict[str, Any]:
     """All measures of one choice of labels."""
     frame, truth = table(name)
-    labels = labels_of(truth, per_class, seed, imbalanced)
+    labels = labels_of(truth, per_class, seed, imbalanced, rare)
     free = labels < 0
     done: dict[str, Any] = {
-        "table": name, "per_class": per_class, "seed": seed, "imbalanced": imbalanced, "rows": len(truth),
+        "table": name, "per_class": per_class, "seed": seed, "imbalanced": imbalanced, "rare": rare,
+        "rows": len(truth),
     }  # fmt: skip
     found: dict[str, list[float | None]] = {}
     if {"default", "ablation"} & set(only):
@@ -259,6 +268,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=parts, default=parts[:3])
     parser.add_argument("--imbalanced", action="store_true")
+    parser.add_argument("--rare", type=int)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -269,13 +279,13 @@ def main() -> None:
         if asked.results and asked.results.exists()
         else []
     )
-    key = ("table", "per_class", "seed", "imbalanced")
-    known = {tuple(one[name] for name in key): one for one in kept}
+    key = ("table", "per_class", "seed", "imbalanced", "rare")
+    known = {tuple(one.get(name) for name in key): one for one in kept}
     cases = []
     for seed in range(asked.seeds):
         for per_class in asked.per_class:
             for name in asked.data or SUITES[asked.suite]:
-                place = (name, per_class, seed, asked.imbalanced)
+                place = (name, per_class, seed, asked.imbalanced, asked.rare)
                 if place not in known:
                     known[place] = case(*place, asked.only)
                     if asked.results:
