@@ -13,10 +13,10 @@ only reported (``report``), and those of the paper. They come from
 Mushroom and Covertype are the project's own, Covertype through PINVGCN_DATA. A table has its text as it is
 and its numbers as numbers; the other methods see text one-hot and, where they measure distances or slopes,
 numbers of spread 1. Labels are equally many of each class, or with --imbalanced drawn from all rows, one of
-each class at least, or with --rare so many at most of the rarest class. "forest" is only the random forest of the "rivals". "without …" is the default's own
-fit, pooled anew without one expert. Measured at the rows without a label: accuracy in per cent, log-loss,
-expected calibration error (15 bins), in files also the mean recall of classes. With --results each case is kept in a file as it is done, and not done
-again.
+each class at least, or with --rare so many at most of the rarest class. "forest" is only the random forest of
+the "rivals". "without …" is the default's own fit, pooled anew without one expert. Measured at the rows
+without a label: accuracy in per cent, log-loss, expected calibration error (15 bins), in files also the mean
+recall of classes. With --results each case is kept in a file as it is done, and not done again.
 """
 
 from __future__ import annotations

@@ -104,6 +104,17 @@ def test_rows_of_values_found_nowhere_else_take_no_part(tmp_path: Path) -> None:
     assert "2 of 35 rows share no value with another: no prediction for them" in plan.notes()
 
 
+def test_so_do_rows_whose_values_are_the_only_rare_ones(tmp_path: Path) -> None:
+    """A single rare value of a column stays itself, and still joins its row to nothing."""
+    rows = [f"{'uv'[i % 2]},{'rst'[i % 3]},{'xy'[i % 2]}" for i in range(30)]
+    odd = ["nowhere,once,", "u,only,", "v,lone,"]
+    plan = plan_table(open_table(write(tmp_path, ["a,b,k", *rows, *odd])), "k")
+    assert [(own.rare, own.alone) for own in plan.recipe.plans[:2]] == [
+        ((), ("nowhere",)), (("lone", "once", "only"),) * 2,
+    ]  # fmt: skip
+    assert plan.known.tolist() == [True] * 30 + [False, True, True]
+
+
 def test_a_class_whose_only_rows_take_no_part(tmp_path: Path) -> None:
     rows = [f"{'uv'[i % 2]},{'xy'[i % 2]}" for i in range(30)]
     with pytest.raises(LabelError, match="none for 'z'"):

@@ -162,7 +162,7 @@ class ColumnPlan:
     parts: tuple[str, ...] = ()  # of a date: those that differ
     years: str = "category"  # of a date: what its years are
     rare: tuple[str, ...] = ()  # of a category: values that became one
-    alone: tuple[str, ...] = ()  # of these, the values of a single row each
+    alone: tuple[str, ...] = ()  # of a category: values of a single row each
     note: str = ""  # what was assumed
 
     @property
@@ -284,7 +284,7 @@ def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, ra
     few = values[counts < rare]
     if len(few) == len(values) or len(few) < 2:  # nothing to tell them from, or nothing to join
         few = few[:0]
-    alone = few[counts[np.isin(values, few)] == 1] if len(few) else few
+    alone = values[counts == 1]  # also where it is the only rare one, which stays itself
     return replace(
         basic,
         kind="category",
