@@ -19,6 +19,7 @@ from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import PinvGCNError
+from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import distinct_rows, distinct_subsample, row_hashes
 
@@ -419,3 +420,23 @@ def test_any_table_however_it_is_shared_out(ranks, table, binning, missing, min_
             np.testing.assert_allclose(one[2], values, atol=1e-10)
     if H is not None:
         np.testing.assert_array_equal(np.vstack([one[1] for one in found]), H)
+
+
+def missing_numbers(process_group, X, kind):
+    group = Group.of(process_group)
+    found = MissingNumbers.of(X[shares(len(X), group.size, kind)[group.rank]], group)
+    return found.to_dict()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_numbers_are_those_of_one_process(ranks, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 1)) + 0.3 * rng.normal(size=(N, 4))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[: N // 2, 3] = np.nan  # known on the last ranks only
+    one = MissingNumbers.of(X).to_dict()
+    for own_rank in ranks.run(SIZES[-1], missing_numbers, X, kind):
+        assert own_rank["knots"] == one["knots"]
+        for a, b in zip(own_rank["scores"], one["scores"], strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-12)
+        np.testing.assert_allclose(own_rank["correlations"], one["correlations"], atol=2e-6)
