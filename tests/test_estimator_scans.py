@@ -50,7 +50,7 @@ def test_the_formula():
     """Every step by hand, from the layers that were learned."""
     model = scan()
     shapes = local_geometry(X)
-    inputs = model.fitted_.scaling(np.hstack([X, shapes[:, :54]]), None)  # by cells of one size everywhere
+    inputs = model.fitted_.scaling(np.hstack([X, shapes[:, :88]]), None)  # by cells of one size everywhere
     np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(inputs[:, 3:].std(axis=0), 10)
     V, _ = model.fitted_.nodes.place(X, model.spectrum_)
@@ -135,9 +135,9 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
     """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5, trees=200).fit(X, LABELS, features=intensity)
-    assert model.fitted_.scaling.normal_scores.knots.shape[1] == 54 + 1
+    assert model.fitted_.scaling.normal_scores.knots.shape[1] == 88 + 1
     for own in model.fitted_.first.trees.experts.values():
-        assert any((forest.feature == 84).any() for forest in own.members)
+        assert any((forest.feature == 124).any() for forest in own.members)
     other_unit = quick(epochs=5, trees=200).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
     model.save(tmp_path / "model.safetensors")

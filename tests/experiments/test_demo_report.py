@@ -181,9 +181,9 @@ def test_the_next_tile_is_that_of_the_model_and_has_no_label(small_demo: Demo) -
 def test_all_methods_of_the_demo_see_the_surroundings_of_points(small_demo: Demo) -> None:
     place, columns = 3, small_demo.survey.task.extra.shape[1]
     inputs = small_demo.survey.answers["pinvgcn"].model.network_.convs[0].weights.shape[1]
-    assert inputs == place + 54 + columns
-    for name, seen in (("nearest_neighbour", inputs), ("extra_trees", place + 84 + columns)):
+    assert inputs == place + 88 + columns
+    for name, seen in (("nearest_neighbour", inputs), ("extra_trees", place + 124 + columns)):
         assert small_demo.survey.answers[name].model.n_features_in_ == seen
         assert "features" in small_demo.survey.of(name)[0].seconds
     for name in ("nearest_neighbour", "extra_trees"):  # in the next tile without the place
-        assert small_demo.next_tile.answers[name].model.n_features_in_ == 84 + columns
+        assert small_demo.next_tile.answers[name].model.n_features_in_ == 124 + columns

@@ -51,21 +51,21 @@ class TestLattice:
 
     def test_names(self):
         names = Lattice(0.25, 2).names
-        assert len(names) == len(set(names)) == 2 * 10 + 2 + 3 * 10
-        assert (names[0], names[6], names[10], names[20:23], names[-1]) == (
+        assert len(names) == len(set(names)) == 2 * 12 + 2 + 2 * 6 + 3 * 12
+        assert (names[0], names[6], names[12], names[24:27], names[-1]) == (
             "linearity_0.25",
             "thickness_0.25",
             "linearity_0.5",
-            ["ground_0.5", "top_0.5", "linearity_near0"],
-            "below_highest_near2",
+            ["ground_0.5", "top_0.5", "straightness_0.25"],
+            "rise_near2",
         )
-        assert [len(Lattice(1.0, levels).names) for levels in (1, 2, 3, 4, 5)] == [40, 52, 62, 74, 84]
+        assert [len(Lattice(1.0, levels).names) for levels in (1, 2, 3, 4, 5)] == [54, 74, 92, 112, 124]
 
     @pytest.mark.parametrize("levels", [1, 2, 3, 4, 5, 20])
     def test_which_are_of_one_size_and_which_say_what_is_close(self, levels):
         lattice = Lattice(1.0, levels)
         near = [name.split("_")[-1] in ("near0", "near1", "near2") for name in lattice.names]
-        assert near == [False] * lattice.fixed + [True] * 30
+        assert near == [False] * lattice.fixed + [True] * 36
         close = [
             place
             for place, name in enumerate(lattice.names)

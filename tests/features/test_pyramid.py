@@ -16,9 +16,9 @@ from pinvgcn.compute.compiled import compiled
 from pinvgcn.datasets import generate_street
 from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import geometry_names, local_geometry, pyramid
-from pinvgcn.features.covariance import eigenvalues, upright
+from pinvgcn.features.blends import ENOUGH, eigenvalues, upright
 from pinvgcn.features.lattice import ADAPTED, NAMES, Lattice
-from pinvgcn.features.pyramid import ENOUGH, Pyramid
+from pinvgcn.features.pyramid import ColumnSums, Pyramid
 
 LATTICE = Lattice(0.5, 4)
 STREET = generate_street(1_000, random_state=0).X
@@ -66,6 +66,7 @@ def shapes_by_hand(
             below = max(0, x[2] - z.min()) if len(z) else 0
             above = max(0, z.max() - x[2]) if len(z) else 0
             lam, vertical, steep, lift = np.zeros(3), 2 / 3, 1 / 3, 0.0
+            mu, rise = np.zeros(2), 1 / 3
             if w.sum() > 0:
                 offsets = (there - x) / size
                 mean = w @ offsets / w.sum()
@@ -75,19 +76,45 @@ def shapes_by_hand(
                     lam, E = np.linalg.eigh(C)
                     lam = np.maximum(lam, 0)
                     vertical, steep = 1 - E[2, 0] ** 2, E[2, 2] ** 2
+                    rise = C[2, 2] / np.trace(C)
+                    if C[0, 0] + C[1, 1] > 1e-12:
+                        mu = np.maximum(np.linalg.eigvalsh(C[:2, :2]), 0)
             l3, l2, l1 = lam
             scale = l1 or 1.0
             row += [(l1 - l2) / scale, (l2 - l3) / scale, l3 / scale, vertical, steep]
             row += [math.sqrt(l1), math.sqrt(l3)]
             row += [lift * lattice.unit, below * lattice.unit, above * lattice.unit]
+            row += [(mu[1] - mu[0]) / (mu[1] or 1.0), rise]
             lams.append([l1, l2, l3])
             mass.append(w.sum())
+        straight = []
         for level in lattice.plans:
             size = 2 ** (lattice.bits + level)
-            step = there[:, :2] // size - ((x[:2] + size // 2) // size - 1)
-            z = there[((step >= 0) & (step <= 1)).all(axis=1), 2]
-            row += [max(0, x[2] - z.min()) * lattice.unit if len(z) else 0]
-            row += [max(0, z.max() - x[2]) * lattice.unit if len(z) else 0]
+            cell = there // size
+            corner = (x[:2] + size // 2) // size
+            t = (x[:2] + size // 2 - corner * size) / size
+            step = there[:, :2] // size - (corner - 1)
+            around = ((step >= 0) & (step <= 1)).all(axis=1)
+            w = np.where(step == 1, t, 1 - t).prod(axis=1) * around
+            z = there[around, 2]
+            if level in lattice.heights:
+                row += [max(0, x[2] - z.min()) * lattice.unit if len(z) else 0]
+                row += [max(0, z.max() - x[2]) * lattice.unit if len(z) else 0]
+            lam = np.zeros(2)
+            if w.sum() > 0:
+                offsets = (there - x)[:, :2] / size
+                offsets = offsets - w @ offsets / w.sum()
+                C = (w[:, None] * offsets).T @ offsets / w.sum()
+                if np.trace(C) > 1e-12:
+                    lam = np.maximum(np.linalg.eigvalsh(C), 0)
+            straight += [(lam[1] - lam[0]) / (lam[1] or 1.0), math.sqrt(lam[0])]
+            storeys = {int(q[2]) for q in cell if (q[:2] == x[:2] // size).all()}
+            here, cell_height = int(x[2] // size), size * lattice.unit
+            below = sorted(here - storey for storey in storeys if storey < here)
+            above = sorted(storey - here for storey in storeys if storey > here)
+            straight += [len(away) / away[-1] if away else 1 for away in (below, above)]
+            straight += [(away[0] - 1) * cell_height if away else 0 for away in (below, above)]
+        row += straight
         last = lattice.levels - 1
         first = next((level for level, w in enumerate(mass) if w >= ENOUGH), last)
         for level in (min(first + number, last) for number in range(ADAPTED)):
@@ -119,7 +146,7 @@ def check(points: np.ndarray, cloud: np.ndarray, lattice: Lattice, tolerance: fl
             column = start + len(NAMES) * number
             known[:, column + 3] &= normal[rows, level]
             known[:, column + 4] &= main[rows, level]
-    thick = np.array([name.startswith("thickness") for name in lattice.names])
+    thick = np.array([name.startswith(("thickness", "breadth")) for name in lattice.names])
     power = np.where(thick, 2, 1)  # a root of nearly nothing is nothing but rounding
     found, expected = found.astype(float) ** power, expected**power
     error = np.abs(found - expected) / np.maximum(1, np.abs(expected))
@@ -144,14 +171,28 @@ class TestSums:
             assert found == cells_by_hand(points, LATTICE, level)
 
     def test_columns(self):
-        """Counts, lowest and highest of whole columns of cells."""
+        """Sums in plan, lowest and highest of whole columns of cells."""
         for level, plan in zip(LATTICE.plans, Pyramid.of(STREET, LATTICE).plans, strict=True):
             expected: dict[tuple[int, ...], list[int]] = {}
             for (x, y, _), row in cells_by_hand(STREET, LATTICE, level).items():
-                n, low, high = expected.get((x, y, 0), [0, 2**62, -(2**62)])
-                expected[x, y, 0] = [n + row[0], min(low, row[-2]), max(high, row[-1])]
-            rows = np.column_stack([plan.sums[:, 0], plan.low, plan.high]).tolist()
+                *sums, low, high = expected.get((x, y, 0), [0] * 6 + [2**62, -(2**62)])
+                sums = [known + row[place] for known, place in zip(sums, pyramid.IN_PLAN, strict=True)]
+                expected[x, y, 0] = [*sums, min(low, row[-2]), max(high, row[-1])]
+            rows = np.column_stack([plan.sums, plan.low, plan.high]).tolist()
             assert dict(zip(map(tuple, plan.keys.tolist()), rows, strict=True)) == expected
+
+    def test_too_many_points_in_a_column(self):
+        """Sums of squares would need more than 63 bits."""
+        lattice = Lattice(1.0, 1)
+        keys, heights = np.zeros((3, 3), dtype=np.int64), np.zeros(3, dtype=np.int64)
+        keys[:, 2] = range(3)
+        sums = np.full((3, 10), 2**24)
+        for bits, most in ((lattice.bits, 2**25), (lattice.bits - 1, 2**27)):
+            some = 2 if bits == lattice.bits else 3
+            ColumnSums.of(keys[:some], sums[:some], heights[:some], heights[:some], bits=bits)
+            message = f"A column of cells may hold {most:,} points at most. Got .*; thin the cloud"
+            with pytest.raises(DataError, match=message):
+                ColumnSums.of(keys, sums * 3, heights, heights, bits=bits)
 
     def test_the_largest_sums_fit(self):
         """As many points as a cell may hold, in its corner: the sum of squares is 2⁶², not below zero."""
@@ -388,7 +429,7 @@ class TestToTheBit:
         scale = 2.0**exponent
         expected = local_geometry(STREET, cell=1.0, levels=4).copy()
         for place, name in enumerate(geometry_names(1.0, levels=4)):
-            if name.split("_")[0] in ("lift", "above", "below", "ground", "top"):
+            if name.split("_")[0] in ("lift", "above", "below", "ground", "top", "gap"):
                 expected[:, place] *= scale
         np.testing.assert_array_equal(local_geometry(STREET * scale, cell=scale, levels=4), expected)
 
@@ -400,8 +441,9 @@ class TestToTheBit:
         np.testing.assert_array_equal(local_geometry(points.tolist()), expected)
 
 
-NOTHING = [0, 0, 0, 2 / 3, 1 / 3, 0, 0, 0, 0, 0]  # features of a place without a shape
-NOWHERE = NOTHING * 5 + [0] * 4 + NOTHING * ADAPTED  # all features there
+NOTHING = [0, 0, 0, 2 / 3, 1 / 3, 0, 0, 0, 0, 0, 0, 1 / 3]  # features of a place without a shape
+IN_PLAN = [0, 0, 1, 1, 0, 0]
+NOWHERE = NOTHING * 5 + [0] * 4 + IN_PLAN * 4 + NOTHING * ADAPTED  # all features there
 
 
 class TestOddClouds:
@@ -457,7 +499,7 @@ class TestOddClouds:
                 assert extent.max() <= math.sqrt(3)  # of two cells, from corner to corner
                 total = ratios[:, :3].sum(axis=1)
                 np.testing.assert_allclose(total, extent[:, 0] > 0, atol=1e-6)
-                heights = X[:, len(NAMES) * level + 8 : len(NAMES) * (level + 1)]
+                heights = X[:, len(NAMES) * level + 8 : len(NAMES) * level + 10]
                 assert heights.min() >= 0
             assert X[:, 5 * len(NAMES) : Lattice(1.0).fixed].min() >= 0
 
@@ -561,6 +603,10 @@ class TestScenes:
         assert (column["top_1"][:-3][near] == 6).all()
         far = np.abs(ground[:, :2]).max(axis=1) > 1.5
         assert (column["top_1"][:-3][far] == 0).all()
+        assert (column["gap_below_1"][-3:] == 5).all()  # the cell of the ground is the seventh from above
+        assert (column["filled_below_1"][-3:] == np.float32(1 / 6)).all()
+        assert (column["filled_above_1"][-3:] == 1).all()
+        assert (column["gap_above_1"][:-3][far] == 0).all()
 
 
 class TestArguments:
@@ -572,8 +618,16 @@ class TestArguments:
     def test_names(self):
         names = geometry_names(0.25)
         assert names[:2] == ["linearity_0.25", "planarity_0.25"]
-        assert names[10:12] == ["linearity_0.5", "planarity_0.5"]
-        assert names[50:55] == ["ground_0.5", "top_0.5", "ground_2", "top_2", "linearity_near0"]
+        assert names[12:14] == ["linearity_0.5", "planarity_0.5"]
+        assert names[60:66] == [
+            "ground_0.5",
+            "top_0.5",
+            "ground_2",
+            "top_2",
+            "straightness_0.25",
+            "breadth_0.25",
+        ]
+        assert names[86:89] == ["gap_below_2", "gap_above_2", "linearity_near0"]
 
     @pytest.mark.parametrize("dimensions", [1, 2, 4])
     def test_points_must_be_in_space(self, dimensions):

@@ -52,14 +52,27 @@ def local_geometry(
         lift_s            z − mean z
         above_lowest_s    z − min z
         below_highest_s   max z − z
+        trace_s           (μ₁ − μ₂)/μ₁     μ₁ ≥ μ₂ of x and y alone: 1 on what is a line from above
+        rise_s            var z/Σ λ        1 along a post, 0 on the ground
 
-    and for two of the sizes, over the four columns of cells around the point in plan::
+    for two of the sizes, over the four columns of cells around the point in plan::
 
         ground_s          z − min z
         top_s             max z − z
 
-    The first ten are given once more for three sizes that follow the density of points (``near0``, ``near1``,
-    ``near2``): s is the smallest at which a point has four points in its blend, and the next two.
+    and for four of them, with μ₁ ≥ μ₂ those of x and y over these columns, and the cells above and below the
+    point in its own one::
+
+        straightness_s    (μ₁ − μ₂)/μ₁     1 along a wall
+        breadth_s         √μ₂/s            how broad it is, seen from above
+        filled_below_s    the share of cells with points from the lowest one up to the point: 1 where none is
+                          empty, as on a wall, little at a wire
+        filled_above_s    the same from the point up to the highest one
+        gap_below_s       the height of the empty cells right below the point's, 0 where nothing is below
+        gap_above_s       the same above
+
+    The first twelve are given once more for three sizes that follow the density of points (``near0``,
+    ``near1``, ``near2``): s is the smallest at which a point has four points in its blend, and the next two.
 
     ``cell`` is the smallest s, a power of two in the unit of the points. "auto" takes half of the size at
     which the median point has eight points around it (``cell_size``). A model keeps the cells

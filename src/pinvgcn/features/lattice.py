@@ -20,12 +20,14 @@ from pinvgcn.errors import DataError, ParameterError
 
 LEVELS = 5  # of cells, each twice as large as the one before
 BITS = 20  # of a position within the coarsest cell: sums of squares over 2²⁴ points then fit in 63
-PLANS = (1, 3)  # levels at which whole columns of cells are looked at, too
+PLANS = (0, 1, 2, 3)  # levels at which whole columns of cells are looked at, too
+HEIGHTS = (1, 3)  # those of them at which columns have heights
 NAMES = (
     "linearity", "planarity", "scattering", "verticality", "steepness", "extent", "thickness", "lift",
-    "above_lowest", "below_highest",
+    "above_lowest", "below_highest", "trace", "rise",
 )  # fmt: skip
-PLAN_NAMES = ("ground", "top")
+HEIGHT_NAMES = ("ground", "top")
+PLAN_NAMES = ("straightness", "breadth", "filled_below", "filled_above", "gap_below", "gap_above")
 ADAPTED = 3  # levels that follow the density of points, beside those of one size everywhere
 FINE = 3  # levels of one size that say what is close to a point
 FARTHEST = 2**52  # units: whole numbers that double precision holds
@@ -70,26 +72,44 @@ class Lattice:
         return tuple(level for level in PLANS if level < self.levels)
 
     @property
+    def heights(self) -> tuple[int, ...]:
+        """Those of them at which columns have heights."""
+        return tuple(level for level in HEIGHTS if level < self.levels)
+
+    @property
     def names(self) -> list[str]:
         """Of the features that shapes have: a feature and a cell, such as ``"planarity_0.5"``; of the levels
         that follow the density, a feature and a number, such as ``"planarity_near1"``."""
         sizes = [f"{self.cell * 2**level:g}" for level in range(self.levels)]
         near = [f"near{number}" for number in range(ADAPTED)]
+        heights = [f"{name}_{sizes[level]}" for level in self.heights for name in HEIGHT_NAMES]
         plans = [f"{name}_{sizes[level]}" for level in self.plans for name in PLAN_NAMES]
         fixed, adapted = ([f"{name}_{size}" for size in some for name in NAMES] for some in (sizes, near))
-        return [*fixed, *plans, *adapted]
+        return [*fixed, *heights, *plans, *adapted]
 
     @property
     def fixed(self) -> int:
         """How many of the features are measured by cells of one size everywhere: the first ones."""
-        return len(NAMES) * self.levels + len(PLAN_NAMES) * len(self.plans)
+        return self._first_plan + len(PLAN_NAMES) * len(self.plans)
+
+    @property
+    def _first_plan(self) -> int:
+        return len(NAMES) * self.levels + len(HEIGHT_NAMES) * len(self.heights)
+
+    def places_in_plan(self, level: int) -> tuple[int, int]:
+        """Where the features of columns of a level begin, and their heights: −1 where they have none."""
+        at = self.heights.index(level) if level in self.heights else -1
+        heights = len(NAMES) * self.levels + len(HEIGHT_NAMES) * at if at >= 0 else -1
+        return self._first_plan + len(PLAN_NAMES) * self.plans.index(level), heights
 
     @property
     def fine(self) -> np.ndarray:
-        """Places of the features that say what is close to a point: those of the finest three sizes of cells,
-        and those that follow the density."""
+        """Places of the features that say what is close to a point: those of the finest three sizes of cells
+        and of columns, and those that follow the density."""
+        finest = min(FINE, self.levels)
+        plans = self._first_plan + np.arange(len(PLAN_NAMES) * finest)
         adapted = np.arange(self.fixed, len(self.names))
-        return np.concatenate([np.arange(len(NAMES) * min(FINE, self.levels)), adapted])
+        return np.concatenate([np.arange(len(NAMES) * finest), plans, adapted])
 
     def positions(self, points: Any, name: str = "points") -> np.ndarray:
         """Points (n, ≤ 3) as whole numbers of units: (n, 3) int64; missing coordinates are 0."""

@@ -18,20 +18,10 @@ import numpy as np
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
-from pinvgcn.features.covariance import eigenvalues, upright
-from pinvgcn.features.lattice import (
-    ADAPTED,
-    NAMES,
-    PLAN_NAMES,
-    Lattice,
-    find,
-    grouped,
-    in_curve_order,
-    share,
-    tabulated,
-)
+from pinvgcn.features.blends import adapt, in_plan, shapes
+from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated
 
-ENOUGH = 4.0  # points in the blend of the first level that follows the density
+IN_PLAN = (0, 1, 2, 4, 5, 7)  # of the sums of a cell: n, Σx, Σy, Σxx, Σxy, Σyy
 MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits
 CHUNK = 2_048  # points that a thread takes at a time
 
@@ -54,6 +44,42 @@ class CellSums:
     @cached_property
     def table(self) -> np.ndarray:
         """By which a cell is found."""
+        return tabulated(self.keys)
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """Sums over the points of each occupied column, at one level of a lattice."""
+
+    keys: np.ndarray  # (c, 3) int64, z = 0
+    sums: np.ndarray  # (c, 6) int64, those IN_PLAN
+    low: np.ndarray  # (c,) int64, lowest z, in units
+    high: np.ndarray  # (c,) int64
+    storeys: np.ndarray  # (cells,) int64, the z of the occupied cells, column by column, each from below
+    starts: np.ndarray  # (c + 1,) int64, where in them a column begins
+
+    @classmethod
+    def of(
+        cls, keys: np.ndarray, sums: np.ndarray, low: np.ndarray, high: np.ndarray, *, bits: int
+    ) -> ColumnSums:
+        """Of the cells of a level, which have ``bits`` bits."""
+        flat = keys * (1, 1, 0)
+        column, distinct = grouped(flat, in_curve_order(flat, 0), 0)
+        order = np.lexsort((keys[:, 2], column))
+        starts = np.concatenate([[0], np.bincount(column, minlength=len(distinct)).cumsum()])
+        total, lowest, highest = _added(
+            np.ascontiguousarray(sums[:, IN_PLAN]), low, high, column, len(distinct)
+        )
+        most, found = 1 << (65 - 2 * bits), int(total[:, 0].max(initial=0))
+        if found > most:  # sums of squares, each below 2^(2 bits − 2), would need more than 63 bits
+            raise DataError(
+                f"A column of cells may hold {most:,} points at most. Got {found:,}; thin the cloud."
+            )
+        return cls(distinct, total, lowest, highest, keys[order, 2], starts)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """By which a column is found."""
         return tabulated(self.keys)
 
 
@@ -131,9 +157,10 @@ class Pyramid:
         return found
 
     @cached_property
-    def plans(self) -> list[CellSums]:
-        """Whole columns of cells, with z = 0; their sums are counts alone."""
-        return [_columns(self.levels[level]) for level in self.lattice.plans]
+    def plans(self) -> list[ColumnSums]:
+        """Whole columns of cells."""
+        cells = [(self.levels[level], self.lattice.bits + level) for level in self.lattice.plans]
+        return [ColumnSums.of(own.keys, own.sums, own.low, own.high, bits=bits) for own, bits in cells]
 
     def shapes(self, points: Any, *, heard: Callable[[int], None] = lambda count: None) -> np.ndarray:
         """Features (m, f) of any points within this cloud, in single precision; see `local_geometry`.
@@ -143,7 +170,6 @@ class Pyramid:
         lattice = self.lattice
         positions = lattice.positions(points)
         order = in_curve_order(positions, lattice.bits)
-        width = len(NAMES) * lattice.levels
         out = np.empty((len(positions), len(lattice.names)), dtype=np.float32)
         levels, plans = self.levels, self.plans
 
@@ -151,15 +177,16 @@ class Pyramid:
             rows = order[some]
             first = np.full(len(rows), len(levels) - 1)
             for level, cells in reversed(list(enumerate(levels))):
-                _shapes(
+                shapes(
                     positions, rows, lattice.bits + level, lattice.unit, cells.table, cells.keys, cells.sums,
                     cells.low, cells.high, out, len(NAMES) * level, first, level,
                 )  # fmt: skip
-            _adapt(rows, first, len(levels), out, lattice.fixed)
-            for number, (level, cells) in enumerate(zip(lattice.plans, plans, strict=True)):
-                _heights(
-                    positions, rows, lattice.bits + level, lattice.unit, cells.table, cells.keys, cells.low,
-                    cells.high, out, width + len(PLAN_NAMES) * number,
+            adapt(rows, first, len(levels), out, lattice.fixed)
+            for level, columns in zip(lattice.plans, plans, strict=True):
+                in_plan(
+                    positions, rows, lattice.bits + level, lattice.unit, columns.table, columns.keys,
+                    columns.sums, columns.low, columns.high, columns.storeys, columns.starts, out,
+                    *lattice.places_in_plan(level),
                 )  # fmt: skip
 
         parts = ranges(len(positions), CHUNK)
@@ -174,13 +201,6 @@ class Pyramid:
         return float(
             _counts(self.lattice.positions(points), bits, cells.table, cells.keys, cells.sums).mean()
         )
-
-
-def _columns(cells: CellSums) -> CellSums:
-    flat = cells.keys.copy()
-    flat[:, 2] = 0
-    cell, keys = grouped(flat, in_curve_order(flat, 0), 0)
-    return CellSums(keys, *_added(cells.sums[:, :1], cells.low, cells.high, cell, len(keys)))
 
 
 @compiled
@@ -258,131 +278,3 @@ def _coarser(keys, sums, low, high, parent, count, bits):  # type: ignore[no-unt
         total[j, 9] += sums[i, 9] + 2 * dz * z + n * dz * dz
         lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
     return total, lowest, highest
-
-
-@compiled
-def _shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, column, dense, level):  # type: ignore[no-untyped-def]
-    """The ten features of one level, at the positions of ``rows``, into ``out`` from ``column`` on.
-
-    ``dense`` (m,) becomes ``level`` where the blend has enough points.
-
-    Positions come in the order of a curve: the eight cells around a corner of the lattice are looked up once
-    for all points of a cell that are nearest to that corner, and their sums are moved to the corner.
-    """
-    half, size = 1 << (bits - 1), float(1 << bits)
-    moved = np.empty((8, 8, 10))  # of each corner of the present cell: eight cells around it, their sums
-    lows, highs = np.empty(8, np.int64), np.empty(8, np.int64)
-    known = np.zeros(8, np.bool_)
-    cx, cy, cz = 0, 0, 0
-    blend = np.empty(10)
-    for k in range(len(rows)):
-        i = rows[k]
-        x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
-        qx, qy, qz = x >> bits, y >> bits, z >> bits
-        if k == 0 or qx != cx or qy != cy or qz != cz:
-            known[:] = False
-            cx, cy, cz = qx, qy, qz
-        vx, vy, vz = (x + half) >> bits, (y + half) >> bits, (z + half) >> bits
-        corner = (vx - qx) + 2 * (vy - qy) + 4 * (vz - qz)
-        if not known[corner]:
-            known[corner] = True
-            lowest, highest = np.int64(2**62), np.int64(-(2**62))
-            for s in range(8):
-                dx, dy, dz = (s & 1) - 0.5, ((s >> 1) & 1) - 0.5, (s >> 2) - 0.5
-                j = find(table, keys, vx - 1 + (s & 1), vy - 1 + ((s >> 1) & 1), vz - 1 + (s >> 2))
-                cell = moved[corner, s]
-                if j < 0:
-                    cell[:] = 0.0
-                    continue
-                n = float(sums[j, 0])
-                sx, sy, sz = sums[j, 1] / size, sums[j, 2] / size, sums[j, 3] / size
-                cell[0] = n
-                cell[1] = sx + n * dx
-                cell[2] = sy + n * dy
-                cell[3] = sz + n * dz
-                cell[4] = sums[j, 4] / size / size + 2 * dx * sx + n * dx * dx
-                cell[5] = sums[j, 5] / size / size + dx * sy + dy * sx + n * dx * dy
-                cell[6] = sums[j, 6] / size / size + dx * sz + dz * sx + n * dx * dz
-                cell[7] = sums[j, 7] / size / size + 2 * dy * sy + n * dy * dy
-                cell[8] = sums[j, 8] / size / size + dy * sz + dz * sy + n * dy * dz
-                cell[9] = sums[j, 9] / size / size + 2 * dz * sz + n * dz * dz
-                lowest, highest = min(lowest, low[j]), max(highest, high[j])
-            lows[corner], highs[corner] = lowest, highest
-        tx = (x + half - (vx << bits)) / size
-        ty = (y + half - (vy << bits)) / size
-        tz = (z + half - (vz << bits)) / size
-        blend[:] = 0.0
-        for s in range(8):
-            cell = moved[corner, s]
-            if cell[0] > 0:
-                weight = share(s, tx, ty, tz)
-                for m in range(10):
-                    blend[m] += weight * cell[m]
-        n = blend[0]
-        if n >= ENOUGH:
-            dense[k] = level
-        first = second = third = 0.0
-        z1 = z3 = 1 / 3
-        lift = 0.0
-        if n > 0:
-            mx, my, mz = blend[1] / n, blend[2] / n, blend[3] / n
-            a, b, c = blend[4] / n - mx * mx, blend[5] / n - mx * my, blend[6] / n - mx * mz
-            d, e, f = blend[7] / n - my * my, blend[8] / n - my * mz, blend[9] / n - mz * mz
-            lift = (tz - 0.5 - mz) * size * unit
-            if a + d + f > 1e-12:
-                first, second, third = eigenvalues(a, b, c, d, e, f)
-                third = max(third, 0.0)
-                second = max(second, third)
-                first = max(first, second)
-                z1, z3 = upright(a, b, d, first, second, third)
-        scale = first if first > 0 else 1.0
-        out[i, column] = (first - second) / scale
-        out[i, column + 1] = (second - third) / scale
-        out[i, column + 2] = third / scale
-        out[i, column + 3] = 1 - z3
-        out[i, column + 4] = z1
-        out[i, column + 5] = np.sqrt(first)
-        out[i, column + 6] = np.sqrt(third)
-        out[i, column + 7] = lift
-        out[i, column + 8] = max(z - lows[corner], 0) * unit
-        out[i, column + 9] = max(highs[corner] - z, 0) * unit
-
-
-@compiled
-def _adapt(rows, dense, levels, out, column):  # type: ignore[no-untyped-def]
-    """From ``column`` on, the features of each row's first ``dense`` level and of those after it."""
-    width = len(NAMES)
-    for k in range(len(rows)):
-        i = rows[k]
-        for number in range(ADAPTED):
-            start = width * min(dense[k] + number, levels - 1)
-            for m in range(width):
-                out[i, column + number * width + m] = out[i, start + m]
-
-
-@compiled
-def _heights(positions, rows, bits, unit, table, keys, low, high, out, column):  # type: ignore[no-untyped-def]
-    """Above the lowest and below the highest point of the four columns around each position."""
-    half = 1 << (bits - 1)
-    lows, highs = np.empty(4, np.int64), np.empty(4, np.int64)
-    known = np.zeros(4, np.bool_)
-    cx, cy = 0, 0
-    for k in range(len(rows)):
-        i = rows[k]
-        x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
-        qx, qy = x >> bits, y >> bits
-        if k == 0 or qx != cx or qy != cy:
-            known[:] = False
-            cx, cy = qx, qy
-        vx, vy = (x + half) >> bits, (y + half) >> bits
-        corner = (vx - qx) + 2 * (vy - qy)
-        if not known[corner]:
-            known[corner] = True
-            lowest, highest = np.int64(2**62), np.int64(-(2**62))
-            for s in range(4):
-                j = find(table, keys, vx - 1 + (s & 1), vy - 1 + (s >> 1), 0)
-                if j >= 0:
-                    lowest, highest = min(lowest, low[j]), max(highest, high[j])
-            lows[corner], highs[corner] = lowest, highest
-        out[i, column] = max(z - lows[corner], 0) * unit
-        out[i, column + 1] = max(highs[corner] - z, 0) * unit

@@ -33,7 +33,7 @@ def scan() -> Task:
 def test_the_rows_are_the_inputs_of_the_network(scan: Task) -> None:
     inputs = SharedRows(PinvGCNClassifier(), scan.X, features=scan.extra).prepared.inputs
     inputs_seen = method_inputs(scan)
-    assert inputs_seen.rows.shape == (2_100, 3 + 54 + 1)
+    assert inputs_seen.rows.shape == (2_100, 3 + 88 + 1)
     np.testing.assert_allclose(inputs_seen.rows, inputs / 10, rtol=1e-12)
     shapes = local_geometry(scan.X)
     np.testing.assert_allclose(inputs_seen.values, np.hstack([inputs[:, :3], shapes, scan.extra]), rtol=1e-12)
