@@ -69,7 +69,7 @@ def test_a_small_cloud_has_no_local_shapes_for_anyone(scan: Task) -> None:
 def test_ours_sees_coordinates_alone_where_the_others_do(scan: Task) -> None:
     inputs = PinvMethod().prepare(replace(scan, extra=None, surroundings=False)).rows.prepared.inputs
     assert inputs.shape[1] == 3
-    assert PinvMethod().prepare(scan).rows.prepared.inputs.shape[1] == 58
+    assert PinvMethod().prepare(scan).rows.prepared.inputs.shape[1] == 92
 
 
 @pytest.mark.parametrize("name", RIVALS)
