@@ -10,7 +10,7 @@ from streets import QUICK, write_street
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
-from pinvgcn.errors import DatasetError, ExtrapolationWarning, LabelError, ParameterError
+from pinvgcn.errors import DatasetError, LabelError, ParameterError
 from pinvgcn.features.tiles import Piece, shared_tiles
 from pinvgcn.fitting.conformal import as_bits, as_words
 from pinvgcn.io import open_scan
@@ -64,8 +64,7 @@ def test_tiles_of_another_scan_have_the_answer_of_the_whole(tmp_path):
     tiles = in_tiles(other, 5, tmp_path)
     parts = list(answers(model.fitted_, tiles, lambda *heard: None, coverage=COVERAGE))
     order = np.argsort(np.concatenate([part.index for part in parts]))
-    with pytest.warns(ExtrapolationWarning, match="by their shapes alone"):
-        rows = model.fitted_.place(other)
+    rows = model.fitted_.place(other)
     assert (rows.among, rows.elsewhere, model.fitted_.smoothing.rounds_at(True)) == ("own", True, 1)
     P = np.concatenate([part.proba for part in parts])[order]
     np.testing.assert_allclose(P, model.fitted_.probabilities(rows), rtol=0, atol=1e-10)

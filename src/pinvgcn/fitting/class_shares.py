@@ -94,8 +94,8 @@ def known_shares(priors: dict[Any, float], classes: np.ndarray) -> np.ndarray:
     wrong = [name for name in priors if name not in names] + [name for name in names if name not in priors]
     if wrong:
         raise ParameterError(
-            f"priors must have a share for each labelled class and no other. Got {list(priors)} instead; "
-            f"the labelled classes are {names}."
+            "priors must have a share for each labelled class and no other. "
+            f"Got {[np.asarray(name).item() for name in priors]} instead; the labelled classes are {names}."
         )
     shares = np.array([check_positive(f"priors[{name!r}]", priors[name]) for name in names])
     total: np.ndarray = shares / shares.sum()

@@ -20,7 +20,7 @@ from pinvgcn.fitting.conformal import PredictionSets, places_among
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook, beside
 from pinvgcn.fitting.inputs import InputScaling
-from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
+from pinvgcn.fitting.nodes import SCAN, CloudNodes, GraphNodes, Nodes
 from pinvgcn.fitting.pool import NETWORK, TREES, Ensemble
 from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
@@ -111,7 +111,9 @@ class FittedModel:
             return self._placed(basis, own, features, points, among)
         V, trust = self.trusted(points)
         without = trust == 0
-        if float(without.mean()) > BORDER:
+        elsewhere = among == "own" and float(without.mean()) > ELSEWHERE
+        # another scan is what such a model is for: only a part of one, or some points, may be a mistake
+        if float(without.mean()) > BORDER and not (elsewhere and len(points) >= SCAN):
             warnings.warn(
                 f"{without.sum()} of {len(points)} points lie outside the training cloud: they are "
                 "classified by their shapes alone, without their place.",
@@ -119,7 +121,6 @@ class FittedModel:
                 stacklevel=4,  # the caller of predict
             )
         own = nodes.features_of(points, among=among)
-        elsewhere = among == "own" and float(without.mean()) > ELSEWHERE
         return self._placed(Basis(V), own, features, points, among, trust, elsewhere)
 
     def surrounded_by(self, points: np.ndarray) -> str:

@@ -120,8 +120,8 @@ def _check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
         unknown = [c for c in class_weight if c not in set(classes.tolist())]
         if unknown:
             raise LabelError(
-                f"class_weight must name classes that have a labelled row. Got {unknown[0]!r} instead; "
-                f"the labelled classes are {classes.tolist()}."
+                "class_weight must name classes that have a labelled row. "
+                f"Got {np.asarray(unknown[0]).item()!r} instead; the labelled classes are {classes.tolist()}."
             )
         for name, weight in class_weight.items():
             check_non_negative(f"class_weight[{name!r}]", weight)
