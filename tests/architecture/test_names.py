@@ -6,11 +6,29 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pinvgcn
 
 SOURCE = Path(pinvgcn.__file__).parent
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Every file as Python reads it: when a test asks, as each worker collects all tests."""
+    return {
+        str(file.relative_to(SOURCE)): ast.parse(file.read_text(encoding="utf-8"))
+        for file in sorted(SOURCE.rglob("*.py"))
+    }
+
+
+@cache
+def nodes_of_files() -> dict[str, list[ast.AST]]:
+    """Every part of every file."""
+    return {file: list(ast.walk(tree)) for file, tree in trees().items()}
+
+
 TREES = {
     str(file.relative_to(SOURCE)): ast.parse(file.read_text(encoding="utf-8"))
     for file in sorted(SOURCE.rglob("*.py"))
@@ -35,7 +53,7 @@ NAMED_TUPLE = ("_asdict", "_fields", "_make", "_replace")
 
 def test_no_class_name_is_defined_twice() -> None:
     places = defaultdict(list)
-    for file, nodes in NODES.items():
+    for file, nodes in nodes_of_files().items():
         for node in nodes:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(file)
@@ -45,7 +63,7 @@ def test_no_class_name_is_defined_twice() -> None:
 def test_no_function_takes_any_model() -> None:
     found = {
         function.name
-        for nodes in NODES.values()
+        for nodes in nodes_of_files().values()
         for function in nodes
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
@@ -55,7 +73,7 @@ def test_no_function_takes_any_model() -> None:
 
 
 def test_private_attributes_are_used_in_their_module_only() -> None:
-    found = {use for tree in TREES.values() for use in foreign_uses(tree)}
+    found = {use for tree in trees().values() for use in foreign_uses(tree)}
     assert found <= FOREIGN
 
 
@@ -77,7 +95,7 @@ def test_a_group_travels_inside_the_objects_that_own_rows() -> None:
     owners = group_owners()
     assert {"Basis", "Graph", "Problem", "Spectrum", "Tiles"} <= owners
     found = set()
-    for nodes in NODES.values():
+    for nodes in nodes_of_files().values():
         for function in nodes:
             if isinstance(function, ast.FunctionDef):
                 arguments = (*function.args.args, *function.args.kwonlyargs)
@@ -96,7 +114,9 @@ def test_a_group_travels_inside_the_objects_that_own_rows() -> None:
 
 def group_owners() -> set[str]:
     """Classes with an attribute ``group``, and those that inherit it."""
-    classes = [node for nodes in NODES.values() for node in nodes if isinstance(node, ast.ClassDef)]
+    classes = [
+        node for nodes in nodes_of_files().values() for node in nodes if isinstance(node, ast.ClassDef)
+    ]
     owners = {
         owner.name
         for owner in classes
