@@ -10,8 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pinvgcn.errors import ExtrapolationWarning
-from pinvgcn.experiments.demo import Demo
+from pinvgcn.datasets import load_dataset
+from pinvgcn.errors import PinvGCNError
+from pinvgcn.experiments.comparison import Comparison
+from pinvgcn.experiments.demo import (
+    Demo,
+    do_rest,
+    in_another_process,
+    run_survey,
+    thinned,
+)
 from pinvgcn.experiments.demo_report import write_report
 
 VOID = {"meta", "br", "img", "path", "use", "image", "rect", "line", "circle", "polyline", "polygon"}
@@ -168,8 +176,7 @@ def test_the_next_tile_is_that_of_the_model_and_has_no_label(small_demo: Demo) -
     away, model = small_demo.next_tile, small_demo.survey.answers["pinvgcn"].model
     assert (away.labels == -1).all()
     assert away.answers["pinvgcn"].model is model
-    with pytest.warns(ExtrapolationWarning):
-        found = model.predict(away.task.X, features=away.task.extra)
+    found = model.predict(away.task.X, features=away.task.extra)
     np.testing.assert_array_equal(away.answers["pinvgcn"].codes, found)
     known = away.task.y != -1
     for name, answer in away.answers.items():
@@ -187,3 +194,42 @@ def test_all_methods_of_the_demo_see_the_surroundings_of_points(small_demo: Demo
         assert "features" in small_demo.survey.of(name)[0].seconds
     for name in ("nearest_neighbour", "extra_trees"):  # in the next tile without the place
         assert small_demo.next_tile.answers[name].model.n_features_in_ == 124 + columns
+
+
+def scores(found: Comparison, seeds: tuple[int, ...]) -> list[tuple[str, int, list[list[int]]]]:
+    """What must not depend on which process has run a choice of labels."""
+    return [(one.method, one.seed, one.confusion.tolist()) for one in found.scores if one.seed in seeds]
+
+
+def test_a_choice_of_labels_alone_has_the_scores_that_it_has_among_others(small_demo: Demo) -> None:
+    tiles = [thinned(load_dataset(name), 4_000) for name in ("ign1", "ign2")]
+    told: list[str] = []
+    using = small_demo.survey.methods
+    home, away, _ = run_survey(*tiles, using, per_class=5, splits=2, only=range(1, 2), progress=told.append)
+    assert "Survey, next tile, split 2 of 2: PinvGCN" in told
+    for found, both in ((home, small_demo.survey), (away, small_demo.next_tile)):
+        assert found.seeds == (1,)
+        assert scores(found, (1,)) == scores(both, (1,))
+
+
+TABLE_ALONE = {"splits": 1, "random_state": 0, "points": None, "only": range(0)}
+
+
+def test_another_process_gives_the_same_table() -> None:
+    job, told = {**TABLE_ALONE, "settings": {"epochs": 5}}, list[str]()
+    with in_another_process(job, told.append) as rest:
+        found, *others = rest()
+    expected, *_ = do_rest(job, print)
+    assert "Mushroom, split 1 of 1: PinvGCN" in told
+    assert scores(found, (0,)) == scores(expected, (0,))
+    np.testing.assert_array_equal(found.answers["pinvgcn"].codes, expected.answers["pinvgcn"].codes)
+    assert others == [(), ()]
+
+
+def test_a_process_that_fails_says_why() -> None:
+    job = {**TABLE_ALONE, "settings": {"epochs": 0}}
+    with (
+        pytest.raises(PinvGCNError, match=r"second process of the demo failed: .*epochs must be"),
+        in_another_process(job, print) as rest,
+    ):
+        rest()

@@ -40,9 +40,7 @@ class RunScore(ConfusionMetrics):
     confusion: np.ndarray  # (m, m) counts; rows: the true class, columns: the answer
     seconds: dict[str, float]  # by stage, with the set-up that the runs share
     notes: tuple[str, ...] = ()  # warnings that the method gave
-    memory: int | None = (
-        None  # bytes at most until then, beyond the data and the libraries; None if not known
-    )
+    memory: int | None = None  # bytes at most until then, beyond data and libraries; None if not known
 
     @property
     def total_seconds(self) -> float:
@@ -194,25 +192,26 @@ def compare(
     *,
     splits: int = 3,
     random_state: int = 0,
+    only: range | None = None,
     progress: Sink = lambda line: None,
     answered: Callable[[Method, int, Answer], None] = lambda method, seed, answer: None,
 ) -> Comparison:
     """Let each method answer ``splits`` random choices of labels, seeded from ``random_state`` on.
 
-    ``answered`` is told each answer, with its method and its seed; those to the first choice are kept.
+    Or ``only`` some of these, counted from 0, where another process has the rest. ``answered`` is told each
+    answer, with its method and its seed; those to the first choice are kept.
     """
     check_count("splits", splits)
     check_count("random_state", random_state, minimum=0)
     scores: list[RunScore] = []
     answers: dict[str, Answer] = {}
     prepared: dict[str, PreparedMethod] = {}
-    first_labels: np.ndarray | None = None
-    for seed in range(random_state, random_state + splits):
+    numbers = range(splits) if only is None else only
+    for number in numbers:
+        seed = random_state + number
         labels = task.labels(seed)
-        if first_labels is None:
-            first_labels = labels
         for method in methods:
-            progress(f"{task.title}, split {seed - random_state + 1} of {splits}: {method.title}")
+            progress(f"{task.title}, split {number + 1} of {splits}: {method.title}")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 warnings.simplefilter("error", TrainingWarning)  # an interrupt ends all of it
@@ -224,9 +223,8 @@ def compare(
             notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
             scores.append(RunScore(method.name, seed, confusion, seconds, notes))
-            if seed == random_state:
-                answers[method.name] = answer
-    assert first_labels is not None
+            answers.setdefault(method.name, answer)
+    first_labels = task.labels(random_state + numbers[0])
     return Comparison(task, tuple(methods), tuple(scores), first_labels, answers)
 
 

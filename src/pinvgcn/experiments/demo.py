@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import time
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +15,9 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from pinvgcn.checks import UNLABELLED, check_count
+from pinvgcn.compute.parallel import cores
 from pinvgcn.datasets import Dataset, DatasetInfo, load_dataset
-from pinvgcn.errors import ExtrapolationWarning
+from pinvgcn.errors import PinvGCNError
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.comparison import Comparison, RunScore, compare
 from pinvgcn.experiments.methods import BASELINES, SIMPLE
@@ -22,12 +25,15 @@ from pinvgcn.experiments.methods.inputs import class_probabilities
 from pinvgcn.experiments.methods.pinvgcn import OURS, PinvMethod
 from pinvgcn.experiments.methods.supervised import Supervised
 from pinvgcn.experiments.task import TITLES, Answer, Method, Sink, Task, task_of
+from pinvgcn.experiments.worker_process import Message, Worker, failure
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.pyramid import Pyramid
 from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.fitting.nodes import CloudNodes
 
+Rest = tuple[Comparison, tuple[RunScore, ...], tuple[RunScore, ...]]
 SPLITS = 3
+TILES = "ign1", "ign2"
 QUICK = 15_000  # points of each tile
 NEIGHBOURS = 10  # how much the average around a point counts beside its own probabilities
 
@@ -78,28 +84,27 @@ def run_demo(
     """Compare all methods on the survey (20 labels a class of one tile) and on Mushroom (10 a class).
 
     ``random_state`` seeds the choice of labels and every method. ``quick`` takes one choice, and 15,000
-    points of each tile.
+    points of each tile. Otherwise, on two cores, a second process has Mushroom and every third choice.
     """
     splits = 1 if quick else check_count("splits", splits)
     check_count("random_state", random_state, minimum=0)
     start = time.perf_counter()
-    progress("Survey: reading two tiles")
-    first, second = (load_dataset(name) for name in ("ign1", "ign2"))
-    if quick:
-        first, second = thinned(first, QUICK), thinned(second, QUICK)
-    survey, next_tile, estimates = run_survey(
-        first, second, methods(), splits=splits, random_state=random_state, progress=progress
-    )
-    progress("Mushroom: reading the table")
-    mushroom = load_dataset("mushroom")
-    task = task_of(mushroom, TITLES["mushroom"], per_class=10)
-    table = compare(task, methods(), splits=splits, random_state=random_state, progress=progress)
+    beside = not quick and cores() > 1
+    here, points = range(splits - splits // 3 if beside else splits), QUICK if quick else None
+    job = {"splits": splits, "random_state": random_state, "points": points, "only": range(here.stop, splits)}
+    with in_another_process(job, progress) if beside else nullcontext(lambda: do_rest(job, progress)) as rest:
+        progress("Survey: reading two tiles")
+        first, second = (thinned(load_dataset(name), points) for name in TILES)
+        survey, next_tile, estimates = run_survey(
+            first, second, methods(), splits=splits, random_state=random_state, only=here, progress=progress
+        )
+        table, at_home, away = rest()
     return Demo(
-        survey=survey,
-        next_tile=next_tile,
+        survey=replace(survey, scores=(*survey.scores, *at_home)),
+        next_tile=replace(next_tile, scores=(*next_tile.scores, *away)),
         table=table,
         estimates=estimates,
-        sources=(first.info, second.info, mushroom.info),
+        sources=(first.info, second.info, load_dataset("mushroom").info),
         splits=splits,
         seed=random_state,
         quick=quick,
@@ -107,8 +112,58 @@ def run_demo(
     )
 
 
-def thinned(tile: Dataset, points: int) -> Dataset:
-    """A random part of a scan, in the order of the file."""
+def do_rest(job: Mapping[str, Any], progress: Sink) -> Rest:
+    """The comparison of the table, and the scores of ``only`` some choices of the survey at both tiles."""
+    progress("Mushroom: reading the table")
+    task = task_of(load_dataset("mushroom"), TITLES["mushroom"], per_class=10)
+    given = {"splits": job["splits"], "random_state": job["random_state"], "progress": progress}
+    using = methods(**job.get("settings", {}))
+    table = compare(task, using, **given)
+    if not job["only"]:
+        return table, (), ()
+    first, second = (thinned(load_dataset(name), job["points"]) for name in TILES)
+    at_home, away, _ = run_survey(first, second, using, only=job["only"], **given)
+    return table, at_home.scores, away.scores
+
+
+@contextmanager
+def in_another_process(job: Mapping[str, Any], progress: Sink) -> Iterator[Callable[[], Rest]]:
+    """Gives what waits for the job, which has begun; it ends with this context."""
+    worker = Worker(messages_of)
+
+    def messages() -> Rest:
+        while (received := worker.receive(None))[0] == "said":
+            progress(received[1]["line"])
+        if received[0] != "done":
+            raise PinvGCNError(f"The second process of the demo failed: {received[1]['message']}")
+        return pickle.loads(received[1]["rest"])  # tensors that are sent as such end with their process
+
+    with ThreadPoolExecutor(1) as reading:
+        try:
+            worker.send(job)
+            yield reading.submit(messages).result
+        finally:
+            worker.end()
+
+
+def messages_of(job: Mapping[str, Any]) -> Iterator[Message]:
+    """What another process answers: lines of progress, when all is done, and the result."""
+    told: list[str] = []
+    # the process that asked tells whoever waits that loops are compiled
+    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+        try:
+            rest = do_rest(job, told.append)
+        except Exception as error:
+            yield failure(error)
+            return
+    yield from (("said", {"line": line}) for line in told)
+    yield "done", {"rest": pickle.dumps(rest)}
+
+
+def thinned(tile: Dataset, points: int | None) -> Dataset:
+    """A random part of a scan, in the order of the file; all of it for None."""
+    if points is None:
+        return tile
     rows = np.sort(np.random.default_rng(0).choice(len(tile.y), min(points, len(tile.y)), replace=False))
     assert tile.features is not None
     return replace(tile, X=tile.X[rows], y=tile.y[rows], features=tile.features[rows])
@@ -122,6 +177,7 @@ def run_survey(
     per_class: int = 20,
     splits: int,
     random_state: int = 0,
+    only: range | None = None,
     progress: Sink = lambda line: None,
 ) -> tuple[Comparison, Comparison, tuple[AccuracyEstimate | None, AccuracyEstimate | None]]:
     """Both tiles with labels in the first alone; and the accuracy that the first model expects of itself."""
@@ -134,9 +190,10 @@ def run_survey(
             models[seed] = answer.model
 
     compared = compare(
-        home, using, splits=splits, random_state=random_state, progress=progress, answered=keep
+        home, using, splits=splits, random_state=random_state, only=only, progress=progress, answered=keep
     )
-    others = SimpleMethodsElsewhere(home, away, models[random_state])
+    first_seed = min(models)
+    others = SimpleMethodsElsewhere(home, away, models[first_seed])
     scores: list[RunScore] = []
     answers: dict[str, Answer] = {}
     nothing = np.full(away.rows, UNLABELLED)
@@ -146,8 +203,7 @@ def run_survey(
             progress(f"{away.title}, split {seed - random_state + 1} of {splits}: {method.title}")
             if method.name == OURS:
                 started = time.perf_counter()
-                with elsewhere():
-                    P = model.predict_proba(away.X, features=away.extra)
+                P = model.predict_proba(away.X, features=away.extra)
                 answer = Answer(P.argmax(axis=1), {"predict": time.perf_counter() - started}, model, {"P": P})
             elif isinstance(method, Supervised):
                 answer = others.answer(method, labels, seed)
@@ -155,33 +211,22 @@ def run_survey(
                 answer = method.prepare(away).answer(nothing, seed)
             scores.append(RunScore(method.name, seed, away.confusion(nothing, answer.codes), answer.seconds))
             answers.setdefault(method.name, answer)
-    model = models[random_state]
-    with elsewhere():
-        estimates = model.accuracy_estimate_, model.estimate_accuracy(away.X, features=away.extra)
+    model = models[first_seed]
+    estimates = model.accuracy_estimate_, model.estimate_accuracy(away.X, features=away.extra)
     return compared, Comparison(away, tuple(using), tuple(scores), nothing, answers), estimates
-
-
-@contextmanager
-def elsewhere() -> Iterator[None]:
-    """Points outside the training cloud are what is asked for here, so nobody need be warned of them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExtrapolationWarning)
-        yield
 
 
 class SimpleMethodsElsewhere:
     """Simple methods, fitted to a labelled tile, at another one.
 
-    They see what tells in another place: the shapes around a point that PinvGCN sees, in its cells, and the
-    columns of the file, but no coordinates, which would only harm them. Their probabilities are averaged over
-    the same cells, in as many rounds.
+    They see the shapes around a point that PinvGCN sees, and the columns of the file, but no coordinates,
+    which would only harm them. Their probabilities are averaged over the same cells, in as many rounds.
     """
 
     def __init__(self, home: Task, away: Task, model: PinvGCNClassifier) -> None:
         start = time.perf_counter()
         fitted, nodes = model.fitted_, model.fitted_.nodes
-        assert isinstance(nodes, CloudNodes)
-        assert nodes.lattice is not None
+        assert isinstance(nodes, CloudNodes) and nodes.lattice is not None  # noqa: PT018
         assert fitted.smoothing.cell is not None
         self.home, self.points = home, away.X
         self.cell, self.rounds = fitted.smoothing.cell, fitted.smoothing.rounds_at(True)
