@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.report.learned import learned_filters, mean_weights
+from pinvgcn.experiments.methods.pinvgcn import mean_weights
+from pinvgcn.report.figures.model import learned_filters
 
 LAM = np.array([0.5, 0.8])
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from pinvgcn.experiments.comparison import Comparison
 from pinvgcn.experiments.demo import Demo
-from pinvgcn.experiments.methods.pinvgcn import OURS
+from pinvgcn.experiments.methods.pinvgcn import OURS, mean_weights
 from pinvgcn.experiments.task import Sink
 from pinvgcn.io.atomic import atomic_file, write_text
 from pinvgcn.report import figures
 from pinvgcn.report.figures.drawing import inline_svg, write_png
-from pinvgcn.report.learned import learned_filters, mean_weights
+from pinvgcn.report.figures.model import learned_filters
 from pinvgcn.report.page import environment, render
 
 

@@ -19,6 +19,7 @@ from pinvgcn.io.las import class_name
 from pinvgcn.jobs import Progress, silent
 from pinvgcn.jobs.files import expected_wrong
 from pinvgcn.report import figures
+from pinvgcn.report.figures.model import learned_filters
 from pinvgcn.report.held_out import (
     OURS,
     SCAN_FOLDS,
@@ -27,7 +28,6 @@ from pinvgcn.report.held_out import (
     estimate_notes,
     held_out_of_scan,
 )
-from pinvgcn.report.learned import learned_filters
 from pinvgcn.report.page import render
 from pinvgcn.scans import ScanResult
 from pinvgcn.scans.labels import name_of

@@ -26,7 +26,6 @@ from pinvgcn.experiments.methods.networks import LEARNING_RATE, Coordinates, One
 from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Task
 from pinvgcn.fitting.settings import FitSettings
 from pinvgcn.repeated_fits import SharedRows
-from pinvgcn.report.learned import mean_weights
 
 OURS = "pinvgcn"  # the method in its own defaults, among others
 GRAPHS: dict[Kind, str] = {"points": "gaussian", "table": "categorical"}
@@ -139,3 +138,10 @@ def pinv(
     if setting != "paper":
         title += f" ({setting})"
     return PinvMethod(settings, name=" ".join(name), title=title, paper=setting != "default")
+
+
+def mean_weights(model: PinvGCNClassifier) -> dict[str, float]:
+    """μ_k = 1/L Σ_l mean |W⁽ˡ'ᵏ⁾|: how much a fitted ``PinvGCNClassifier`` uses each part of its filters."""
+    weights = [layer.weights.detach().cpu().double().numpy() for layer in model.network_.layers]
+    sizes = np.mean([np.abs(one).mean(axis=(1, 2)) for one in weights], axis=0)
+    return dict(zip(model.network_.filter_basis.names, sizes.tolist(), strict=True))
