@@ -16,6 +16,9 @@ from pinvgcn.app.picking import within
 
 CONCAVE = np.array([[0.25, 0.35], [0.62, 0.35], [0.42, 0.52], [0.3, 0.75]])
 
+# where the scene is drawn by software and the machine is busy, the browser may lose a press of the mouse
+pytestmark = pytest.mark.flaky(reruns=2)
+
 
 @pytest.fixture(scope="module")
 def person(running: Any, chromium: Any, street: Any) -> Iterator[Person]:
@@ -196,12 +199,20 @@ def test_slab_and_clipping_box(running: Any, person: Person) -> None:
     thumbs = page.locator(".multi-slider-thumb")
     until(lambda: thumbs.count() == 6, seconds=10, what="the ends of three sliders")
     lower = thumbs.nth(4)
-    lower.hover()  # waits until the folder is open
-    box = lower.bounding_box()
+    places: list[Any] = [lower.bounding_box()]
+
+    def still() -> bool:
+        page.wait_for_timeout(100)
+        places.append(lower.bounding_box())
+        return places[-1] is not None and places[-1] == places[-2]
+
+    until(still, seconds=10, what="an open folder")
+    lower.hover()
+    box = places[-1]
     page.mouse.down()
     page.mouse.move(box["x"] + 60, box["y"] + box["height"] / 2, steps=4)
     page.mouse.up()
-    until(lambda: hands.shown.clip is not None, seconds=10, what="a slab")
+    until(lambda: len(hands.shown.index) < len(person.shown), seconds=10, what="a slab")
     page.wait_for_timeout(500)
     clip = hands.shown.clip
     assert clip is not None

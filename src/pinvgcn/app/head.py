@@ -130,7 +130,7 @@ class Head:
             said = base.argmax(axis=1)
             alike = K[np.ix_(own[:count], held)] * (said[points][:, None] == said[held])
             trust = _trust(alike, said[points] == codes)
-            ridge = np.append(ridge, HELD_RIDGE / trust**8)
+            ridge = np.append(ridge, HELD_RIDGE / trust**2)
         inverse = np.linalg.inv(K[np.ix_(own, every)].astype(np.float64) + np.diag(ridge))
         alpha = inverse @ left
         left_out = Y - (alpha / np.diag(inverse)[:, None])[:count]
@@ -257,10 +257,10 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _trust(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """How often a base was right at labels like each point: (½ + Σ k of right ones)/(½ + Σ k), from the
+    """How often a base was right at labels like each point: (1 + Σ k of right ones)/(1 + Σ k), from the
     kernel (t, m) of labels and points, 0 where the base gives them different classes: (m,)"""
     near = np.maximum(K, 0)
-    share: np.ndarray = (0.5 + near[right].sum(axis=0)) / (0.5 + near.sum(axis=0))
+    share: np.ndarray = (1 + near[right].sum(axis=0)) / (1 + near.sum(axis=0))
     return share
 
 

@@ -15,7 +15,7 @@ from pinvgcn.features.normal_scores import NormalScores
 KNOTS = 64  # values that are kept of a column
 FEW = 10  # rows that two columns have in common count as if so many others said that they are unrelated
 NOISE = 0.1  # least eigenvalue of the correlations, and what is added to all: columns that say the same
-DIGITS = 6  # of the correlations in a file
+DIGITS = 6  # of correlations and scores: rows that say the same get the same number, on any process rank
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MissingNumbers:
         means = group.sum(Z.sum(axis=0)) / counts
         spreads = np.sqrt(group.sum(((Z - means) ** 2 * known).sum(axis=0)) / counts)
         spreads[spreads <= 0] = 1.0
-        scores = [(own - m) / s for own, m, s in zip(scores, means, spreads, strict=True)]
+        scores = [np.round((own - m) / s, DIGITS) for own, m, s in zip(scores, means, spreads, strict=True)]
         Z = (Z - means) / spreads * known
         common = group.sum(known.T.astype(np.float64) @ known)
         R = group.sum(Z.T @ Z) / (common + FEW)
@@ -80,7 +80,8 @@ class MissingNumbers:
         for same in np.split(order, starts[1:]):  # rows that lack the same columns
             there = known[rows[same[0]]]
             R = self.correlations[there]
-            Z[np.ix_(same, ~there)] = Z[np.ix_(same, there)] @ np.linalg.solve(R[:, there], R[:, ~there])
+            lost = Z[np.ix_(same, there)] @ np.linalg.solve(R[:, there], R[:, ~there])
+            Z[np.ix_(same, ~there)] = np.round(lost, DIGITS)
         for column in range(numbers.shape[1]):
             lacks = ~known[rows, column]
             halves = np.interp(Z[lacks, column], self.scores[column], self.knots[column] / 2)
