@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from pinvgcn.cli import doctor, main
@@ -41,15 +42,19 @@ def test_a_folder_that_is_not_there(findings, monkeypatch, tmp_path):
     assert "PINVGCN_DATA must name a folder" in text
 
 
-def test_a_dependency_that_is_not_there(findings, monkeypatch):
-    monkeypatch.setattr(
-        doctor, "requires", lambda name: ["numpy>=1", "no-such-thing>=2", "other; extra == 'x'"]
-    )
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (["no-such-thing>=2,<3"], "no-such-thing is not installed. Run: pip install 'no-such-thing<3,>=2'"),
+        (["numpy<1"], f"numpy {np.__version__}. Run: pip install 'numpy<1'"),
+        (["other; extra == 'x'", "numpy>=1,<99"], None),
+    ],
+)
+def test_a_dependency_that_is_not_there_or_too_old(wanted, said, findings, monkeypatch):
+    monkeypatch.setattr(doctor, "requires", lambda name: wanted)
     code, found = findings("libraries")
-    assert (code, found["libraries"]) == (
-        2,
-        (False, "not installed: no-such-thing. Run: pip install no-such-thing"),
-    )
+    assert code == (0 if said is None else 2)
+    assert found["libraries"] == (said is None, said or f"numpy {np.__version__}")
 
 
 def test_what_a_check_raises_is_a_finding(findings, monkeypatch):

@@ -64,17 +64,24 @@ def _python() -> str:
 
 
 def _libraries() -> str:
-    found, missing = [], []
-    for line in requires(NAME) or []:
-        if "extra ==" in line:
+    from packaging.requirements import Requirement
+
+    found, wrong = [], []
+    for wanted in map(Requirement, requires(NAME) or []):
+        if wanted.marker and not wanted.marker.evaluate({"extra": ""}):
             continue
-        name = line.split(";")[0].split(">")[0].split("=")[0].strip()
         try:
-            found.append(f"{name} {version(name)}")
+            present = version(wanted.name)
         except PackageNotFoundError:
-            missing.append(name)
-    if missing:
-        raise Broken(f"not installed: {', '.join(missing)}. Run: pip install {' '.join(missing)}")
+            present = ""
+        found.append(f"{wanted.name} {present}")
+        if not present or not wanted.specifier.contains(present, prereleases=True):
+            wrong.append(
+                (f"{wanted.name} {present or 'is not installed'}", f"'{wanted.name}{wanted.specifier}'")
+            )
+    if wrong:
+        what, needed = zip(*wrong, strict=True)
+        raise Broken(f"{', '.join(what)}. Run: pip install {' '.join(needed)}")
     return ", ".join(found)
 
 
