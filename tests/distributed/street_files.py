@@ -15,7 +15,7 @@ from pinvgcn.datasets import generate_street, random_split
 QUICK = {"epochs": 25, "members": 1, "rank": 12, "trees": 20}
 NAMES = ("a.las", "b.las", "c.laz", "d.laz")
 CORNER = np.array([412_345.0, 5_654_321.0, 230.0])
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
+COMMAND = str(Path(__file__).with_name("quick.py"))
 
 
 def write_streets(folder: Path, n: int = 6_000, *, per_class: int = 20) -> Path:
@@ -57,8 +57,9 @@ def environment() -> dict[str, str]:
 
 def launch(ranks: int, *arguments: object) -> subprocess.Popen[str]:
     """torchrun on this machine, with any free port."""
+    options = ["--standalone", f"--nproc-per-node={ranks}", COMMAND]
     return subprocess.Popen(
-        [*TORCHRUN, "--standalone", f"--nproc-per-node={ranks}", "-m", "pinvgcn", *map(str, arguments)],
+        [sys.executable, "-m", "torch.distributed.run", *options, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

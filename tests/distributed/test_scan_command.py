@@ -52,7 +52,7 @@ def run_questions(process_group, model, folder, out):
     paths = [folder / name for name in NAMES]
     asked = PredictRequest(model, paths, out, tile_points=1_000, questions=out.with_suffix(".csv"))
     result = predict(asked, group=group)
-    return [question.as_dict() for question in result.questions]
+    return result.questions
 
 
 def run_predict_one(process_group, model, scan, out):
@@ -140,7 +140,7 @@ def test_questions_over_ranks(streets, ranks, tmp_path):
     segment(request(whole, tmp_path / "fitted.las", scans=whole, save_model=model))
     one = run_questions(None, model, streets, tmp_path / "one")
     assert len(one) > 20
-    assert len({question["file"] for question in one}) > 1
+    assert len({question.file for question in one}) > 1
     for found in ranks.run(4, run_questions, model, streets, tmp_path / "four", double=False):
         assert found == one
     assert (tmp_path / "four.csv").read_text() == (tmp_path / "one.csv").read_text()

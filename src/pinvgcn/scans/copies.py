@@ -7,13 +7,14 @@ in ascending order; text holds the classes themselves, as ``2|6``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pinvgcn.distributed.group import Group
 from pinvgcn.errors import LabelError, ParameterError, ScanFileError
 from pinvgcn.fitting.conformal import MOST, SetSizes, as_bits, as_words, check_words, from_bits
 from pinvgcn.io import ScanSource, ScanWriter
@@ -87,6 +88,11 @@ class Outcomes:
         every = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in every.items() if array is not None}
 
+    @property
+    def whole_confidence(self) -> np.ndarray:
+        """In units of 1/ONE: (n,)."""
+        return np.rint(self.confidence.astype(float) * ONE).astype(np.int64)
+
     def at(self, rows: np.ndarray) -> Outcomes:
         return Outcomes(**{name: array[rows] for name, array in self.arrays.items()})
 
@@ -126,52 +132,32 @@ class Outcomes:
         return cls(**arrays)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Totals:
-    """Sums over the points of copies; protected points are counted elsewhere."""
+    """Sums over the points of a cloud; of protected points they are kept elsewhere."""
 
     counts: np.ndarray  # (classes,)
     sizes: np.ndarray  # (classes + 1,) points whose prediction set has 0, 1, … classes, where they have one
-    sure: float = 0.0  # the sum of the confidences
-    predicted: int = 0
-    outside: int = 0
-    alone: int = 0
+    mean_confidence: float  # over the points that were predicted
+    outside: int
+    alone: int
 
     @classmethod
-    def of(cls, outcomes: Outcomes, classes: int) -> Totals:
-        """Of the points of one scan, some at a time: they may be on disk."""
-        total = cls(np.zeros(classes, dtype=np.int64), np.zeros(classes + 1, dtype=np.int64))
-        for start in range(0, len(outcomes.codes), PIECE):
-            rows = slice(start, start + PIECE)
-            codes, flags = np.asarray(outcomes.codes[rows]), np.asarray(outcomes.flags[rows])
-            has = codes >= 0
-            total.counts += np.bincount(codes[has], minlength=classes)
-            total.sure += float(outcomes.confidence[rows][has].sum(dtype=float))
-            total.predicted += int(has.sum())
-            total.outside += int(((flags == OUTSIDE) & (codes != PROTECTED)).sum())
-            total.alone += int(((flags == ALONE) & (codes != PROTECTED)).sum())
-            if outcomes.sets is not None:
-                told = outcomes.sets[rows][has & (flags != ALONE)]
-                total.sizes += SetSizes.of(0.0, from_bits(told, classes)).counts
-        return total
-
-    @property
-    def mean_confidence(self) -> float:
-        """Over the points that were predicted."""
-        return self.sure / max(self.predicted, 1)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "counts": self.counts.tolist(), "sizes": self.sizes.tolist()}
-
-    @classmethod
-    def sum(cls, parts: Iterable[dict[str, Any]], classes: int) -> Totals:
-        """Of scans, from what ``as_dict`` gave of each."""
-        total = cls(np.zeros(classes, dtype=np.int64), np.zeros(classes + 1, dtype=np.int64))
-        for part in parts:
-            for name, value in part.items():
-                added = np.array(value) if isinstance(value, list) else value
-                setattr(total, name, getattr(total, name) + added)
-        return total
+    def of(cls, parts: Iterable[Outcomes], classes: int, group: Group) -> Totals:
+        """From the parts of this process, which others may have others of."""
+        counts, sizes = np.zeros(classes, dtype=np.int64), np.zeros(classes + 1, dtype=np.int64)
+        others = np.zeros(3, dtype=np.int64)
+        for some in parts:
+            has, free = some.codes >= 0, some.codes != PROTECTED
+            counts += np.bincount(some.codes[has], minlength=classes)
+            flags = [((some.flags == flag) & free).sum() for flag in (OUTSIDE, ALONE)]
+            others += [some.whole_confidence[has].sum(), *flags]
+            if some.sets is not None:
+                told = from_bits(some.sets[has & (some.flags != ALONE)], classes)
+                sizes += SetSizes.of(0.0, told).counts
+        counts, sizes, others = (group.sum(array) for array in (counts, sizes, others))
+        sure, outside, alone = others.tolist()
+        return cls(counts, sizes, sure / ONE / max(int(counts.sum()), 1), outside, alone)
 
 
 @dataclass(frozen=True)
@@ -197,11 +183,6 @@ class ClassifiedPoints:
     def changeable(self) -> np.ndarray:
         """All but protected points: a mask (k,)."""
         return np.ones(len(self.index), dtype=bool) if self.protected is None else ~self.protected
-
-    @property
-    def confidence(self) -> np.ndarray:
-        """In units of 1/ONE: (k,)."""
-        return np.rint(self.outcomes.confidence.astype(float) * ONE).astype(np.int64)
 
 
 Parts = Callable[[], Iterable[ClassifiedPoints]]  # of this process, as often as they are asked for
@@ -274,8 +255,10 @@ class ScanCopy:
                 }
                 for name, dtype in self.sets.items():
                     assert outcomes.sets is not None
-                    absent = columns[FLAG] == ALONE
-                    columns[name] = column(outcomes.sets[rows], absent, self.classes, dtype)
+                    columns[name] = outcomes.sets[rows].astype(np.uint64 if dtype.kind == "O" else dtype)
+                    if dtype.kind == "O":  # no text where nothing is predicted
+                        words = as_words(from_bits(columns[name], len(self.classes)), self.classes)
+                        columns[name] = np.where(columns[FLAG] == ALONE, "", words)
                 writer.write(columns)
                 progress("Writing", rows.stop, self.source.count)
 
@@ -342,13 +325,6 @@ def column_type(format: str, classes: Sequence[Any]) -> np.dtype:
     if format == "text":
         return np.dtype(object)
     return np.dtype(np.uint32 if len(classes) <= 32 else np.uint64)
-
-
-def column(bits: np.ndarray, absent: np.ndarray, classes: Sequence[Any], dtype: np.dtype) -> np.ndarray:
-    """Sets as they are written; 0 or no text where they are ``absent`` (m,)."""
-    if dtype.kind != "O":
-        return bits.astype(dtype)
-    return np.where(absent, "", as_words(from_bits(bits, len(classes)), classes))
 
 
 def explained(classes: Sequence[Any], format: str) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ class _Pipeline:
             assert isinstance(nodes, CloudNodes)
             unit = nodes.other_unit(tiles.load(0).points) if len(tiles) else None
         self._classify(model, sample, tiles, seen)
-        totals = self._write(tiles, seen)
+        self._write(tiles, seen)
+        totals = self._totals(tiles, seen)
         asked, shown = self._questions(tiles, seen)
         self.work.remove()
         first = job.copy(0, seen)
@@ -191,40 +193,48 @@ class _Pipeline:
             given = beside[:, -1] if isinstance(request, SegmentRequest) and not request.relabel else None
             kept = None if seen.protected is None else beside[:, -own.beside]
             outcomes = Outcomes.of(some, given=given, kept=kept, second=request.ranks_classes)
-            outcomes.save(work.path(f"answer-{tile}"), some.index)
+            outcomes.save(self._answer(tile), some.index)
         self.job.group.wait()
         self.clock.stop("classifying")
 
-    def _write(self, tiles: Tiles, seen: Survey) -> Totals:
-        """The copies of own files, but for those that were written before; totals over all files."""
+    def _write(self, tiles: Tiles, seen: Survey) -> None:
+        """The copies of own files, but for those that were written before."""
         job, work, files = self.job, self.work, self.job.files
         where, before = self._tiles_of_files(tiles), 0
-        noted: list[dict[str, Any]] = []
         for file in files.mine:
             name, copy = f"written-{file}", job.copy(file, seen)
             if not (work.has(name) and copy.writer.out.exists()):
                 remove_leftovers(copy.writer.out)
                 folder = work.path(f"part-copy-{file}")
                 folder.mkdir()
-                paths = [work.path(f"answer-{tile}") for tile in where[file]]
+                paths = [self._answer(tile) for tile in where[file]]
                 outcomes = Outcomes.gathered(
                     paths, files.starts[file], files.counts[file], folder, sets=bool(copy.sets)
                 )
                 copy.write(outcomes, _after(before, files.own_count, self.progress))
-                work.note(name, Totals.of(outcomes, len(seen.classes)).as_dict())
+                work.note(name)
                 del outcomes
                 shutil.rmtree(folder)
-            noted.append(work.noted(name))
             before += files.counts[file]
-        every = [part for own in job.group.values(noted) for part in own]
+        job.group.wait()
         self.clock.stop("writing")
-        return Totals.sum(every, len(seen.classes))
+
+    def _answer(self, tile: int) -> Path:
+        return self.work.path(f"answer-{tile}")
+
+    def _own_share(self, tiles: Tiles) -> list[int]:
+        """Of all tiles, whoever has worked on them."""
+        return share_out(tiles.counts, self.job.group.size)[self.job.group.rank]
+
+    def _totals(self, tiles: Tiles, seen: Survey) -> Totals:
+        parts = (Outcomes.load(self._answer(tile))[1] for tile in self._own_share(tiles))
+        return Totals.of(parts, len(seen.classes), self.job.group)
 
     def _tiles_of_files(self, tiles: Tiles) -> dict[int, list[int]]:
         """The tiles in which points of each file are, the same on all processes."""
         files, group = self.job.files, self.job.group
         pairs = [np.empty((0, 2), dtype=np.int64)]
-        for tile in share_out([1] * len(tiles), group.size)[group.rank]:
+        for tile in self._own_share(tiles):
             index = tiles.load(tile).index
             at = np.unique(np.searchsorted(files.starts, index, side="right") - 1)
             pairs.append(np.column_stack([at, np.full(len(at), tile)]))
@@ -240,10 +250,10 @@ class _Pipeline:
             return [], None
 
         def parts() -> Iterator[ClassifiedPoints]:
-            for tile in share_out(tiles.counts, job.group.size)[job.group.rank]:
+            for tile in self._own_share(tiles):
                 piece = tiles.load(tile)
                 codes = piece.columns[:, -1] if isinstance(request, SegmentRequest) else None
-                _, outcomes = Outcomes.load(self.work.path(f"answer-{tile}"))
+                _, outcomes = Outcomes.load(self._answer(tile))
                 yield ClassifiedPoints.of(piece.index, piece.points, outcomes, codes)
 
         found = questions(choose(parts, group=job.group), seen.frame, job.files, seen.classes)

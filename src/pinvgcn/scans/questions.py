@@ -14,7 +14,7 @@ table that can be filled in and handed back as labels.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,6 @@ from pinvgcn.scans.streaming import ALONE as FAR
 from pinvgcn.scans.streaming import OUTSIDE
 from pinvgcn.wording import counted
 
-COLUMNS = (
-    "number", "file", "index", "x", "y", "z", "label", "predicted", "predicted_name", "confidence",
-    "runner_up", "runner_up_name", "runner_up_probability", "why",
-)  # fmt: skip
 MOST = 2**16  # cells in memory
 ENOUGH = 16  # points of a cell on average
 MAP_CELLS, MAP_POINTS = 2**18, 4  # the same for the map
@@ -65,7 +61,8 @@ def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[Do
     sums = CoarseningSums(3, 2, MOST, group)
     for seen in parts():
         free, rows = ~seen.labelled, seen.changeable
-        sums.add(seen.points[rows], np.column_stack([(ONE - seen.confidence) * free, free])[rows])
+        doubt = ONE - seen.outcomes.whole_confidence
+        sums.add(seen.points[rows], np.column_stack([doubt * free, free])[rows])
     sums = sums.over_all()
     points = int(sums.sums[:, 1].sum())
     sums.coarsen_to(points / ENOUGH)
@@ -79,7 +76,7 @@ def choose(parts: Parts, *, count: int = COUNT, group: Group = ALONE) -> list[Do
         free = np.flatnonzero(~seen.labelled)
         rows = sums.rows(seen.points[free])
         away = np.linalg.norm(seen.points[free] - centres[rows], axis=1) / sums.side
-        best.put(rows, seen.confidence[free] / ONE + PULL * away, seen, free)
+        best.put(rows, seen.outcomes.whole_confidence[free] / ONE + PULL * away, seen, free)
     best = best.over_all()
     doubt, free = sums.sums.T
     left, places = np.where(doubt > 0, doubt, 0), best.facts[:, :3]
@@ -157,7 +154,7 @@ class ConfidenceMap:
         sums = CoarseningSums(2, 3, MAP_CELLS)
         for seen in parts():
             free, rows = ~seen.labelled, seen.changeable
-            values = np.column_stack([seen.confidence * free, free, seen.labelled])
+            values = np.column_stack([seen.outcomes.whole_confidence * free, free, seen.labelled])
             sums.add(seen.points[rows], values[rows])
         sums.coarsen_to(int(sums.sums[:, 1].sum()) / MAP_POINTS)
         sure, points, labels = sums.sums.T
@@ -177,6 +174,7 @@ class Question:
     x: float  # in the coordinates of the file
     y: float
     z: float
+    label: None  # for the answer
     predicted: Any  # None where nothing is
     predicted_name: str
     confidence: float
@@ -187,50 +185,43 @@ class Question:
     wrong: float  # points of its cell that are expected to be
     points: int  # of its cell, without a label
 
-    def as_dict(self) -> dict[str, Any]:
-        """A row of the table; ``label`` is empty, for the answer."""
-        return {name: getattr(self, name, None) for name in COLUMNS}
+
+COLUMNS = tuple(one.name for one in fields(Question))[:-2]  # of the table
 
 
 def questions(
     places: Iterable[DoubtfulPlace], frame: Frame, files: ScanFiles, classes: list[Any]
 ) -> list[Question]:
     """About these places of a cloud."""
-    starts, asprs = files.starts, files.asprs
+
+    def of(code: int) -> tuple[Any, str]:
+        value = None if code < 0 else classes[code]
+        return value, "" if value is None else name_of(value, asprs=files.asprs, number=False)
+
     found = []
     for number, place in enumerate(places, start=1):
-        file = int(np.searchsorted(starts, place.index, side="right")) - 1
+        file = int(np.searchsorted(files.starts, place.index, side="right")) - 1
         x, y, z = np.round(frame.coordinates(np.array([place.point])), DIGITS)[0].tolist()
-        told = place.code >= 0
-        other = place.second >= 0
+        second = round(place.second_confidence, 4) if place.second >= 0 else None
         found.append(
             Question(
-                number, files.paths[file].name, int(place.index - starts[file]), x, y, z,
-                predicted=classes[place.code] if told else None,
-                predicted_name=name_of(classes[place.code], asprs=asprs, number=False) if told else "",
-                confidence=round(place.confidence, 4),
-                runner_up=classes[place.second] if other else None,
-                runner_up_name=name_of(classes[place.second], asprs=asprs, number=False) if other else "",
-                runner_up_probability=round(place.second_confidence, 4) if other else None,
-                why=_why(place),
-                wrong=place.wrong,
-                points=place.points,
+                number, files.paths[file].name, int(place.index - files.starts[file]), x, y, z, None,
+                *of(place.code), round(place.confidence, 4), *of(place.second), second,
+                _why(place), place.wrong, place.points,
             )
         )  # fmt: skip
     return found
 
 
 def write_questions(found: list[Question], path: Path) -> None:
-    rows = [list(question.as_dict().values()) for question in found]
+    rows = [astuple(question)[: len(COLUMNS)] for question in found]
     write_question_file(path, COLUMNS, rows, error=ScanFileError)
 
 
 def _why(place: DoubtfulPlace) -> str:
-    if place.flag == FAR:
-        start = "far from all of training, no prediction; "
-    elif place.flag == OUTSIDE:
-        start = "beyond what the model was fitted to; "
-    else:
-        start = ""
+    start = {
+        FAR: "far from all of training, no prediction; ",
+        OUTSIDE: "beyond what the model was fitted to; ",
+    }.get(place.flag, "")
     wrong, points = expected_wrong(place.wrong), counted(place.points, "point")
     return f"{start}{wrong} of {points} in the cell of {place.side:g} m around it expected to be wrong"
