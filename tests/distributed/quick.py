@@ -1,4 +1,4 @@
-"""``pinvgcn`` with networks that are trained for a moment, for tests of everything else: quick.py COMMAND …"""
+"""``pinvgcn`` with networks that are trained for a moment, for tests of everything else."""
 
 import runpy
 

@@ -13,7 +13,7 @@ from las_files import write_las
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io import Bounds, open_scan
-from pinvgcn.io.las_layout import read_layout
+from pinvgcn.io.las_layout import Layout
 from pinvgcn.io.scan import ScanSource
 
 VERSIONS = {"1.2": range(4), "1.3": range(6), "1.4": range(11)}
@@ -88,7 +88,7 @@ def test_a_copy_changes_what_it_must_and_nothing_else(tmp_path, point_format, ve
     for name in set(before.point_format.dimension_names) - {"classification"}:
         np.testing.assert_array_equal(np.array(after[name]), np.array(before[name]))
 
-    old, new = read_layout(path), read_layout(out)
+    old, new = Layout(path), Layout(out)
     moved = {*range(96, 107), *range(227, 243)}  # positions, number of records, length of a point
     assert [at for at in range(len(old.header)) if old.header[at] != new.header[at] and at not in moved] == []
     assert (new.point_format, new.compressed, new.count) == (old.point_format, old.compressed, old.count)
@@ -258,7 +258,7 @@ def extra_bytes(las: laspy.LasData) -> np.ndarray:
 
 def _describe(path: Path, records: list[int]) -> None:
     """Records of so many descriptions each in the place of the one that describes all extra bytes."""
-    content, layout = path.read_bytes(), read_layout(path)
+    content, layout = path.read_bytes(), Layout(path)
     (old,) = [record for record in layout.vlrs if record.key == ("LASF_Spec", 4)]
     data, rest = old.data, [r.head + r.data for r in layout.vlrs if r is not old]
     for count in records:
@@ -342,7 +342,7 @@ def test_an_index_over_the_old_packing_is_left_out(tmp_path):
         evlrs=(laspy.VLR("copc", 1000, "tree", b"\1" * 64), laspy.VLR("somebody", 3, "", b"stays")),
     )
     after = rewrite(open_scan(path), out, {"classification": np.array(before.classification)})
-    assert not [record for record in read_layout(out).vlrs if record.user == "copc"]
+    assert not [record for record in Layout(out).vlrs if record.user == "copc"]
     assert [(record.user_id, record.record_data) for record in after.evlrs] == [("somebody", b"stays")]
     assert after.points.array.tobytes() == before.points.array.tobytes()
 
@@ -397,7 +397,7 @@ class TestRealScan:
 def test_a_packing_in_pieces_of_many_sizes_is_made_even(tmp_path):
     path, out = tmp_path / "scan.laz", tmp_path / "copy.laz"
     before = write_las(tmp_path / "plain.las", 6, "1.4", 900)
-    layout = read_layout(tmp_path / "plain.las")
+    layout = Layout(tmp_path / "plain.las")
     vlr = lazrs.LazVlr.new_for_compression(6, 0, True)
     data = bytes(vlr.record_data())
     header = bytearray(layout.header)
@@ -422,7 +422,7 @@ def test_damage_is_said(tmp_path):
     write_las(path, 6, "1.4")
     write_las(tmp_path / "scan.laz", 6, "1.4")
     plain, packed = path.read_bytes(), (tmp_path / "scan.laz").read_bytes()
-    table = read_layout(tmp_path / "scan.laz").points
+    table = Layout(tmp_path / "scan.laz").points
 
     def changed(content: bytes, at: int, new: bytes) -> bytes:
         return content[:at] + new + content[at + len(new) :]

@@ -46,7 +46,7 @@ from pinvgcn.fitting.pool import (
 from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
-from pinvgcn.io.tensors import plain, save_tensors, save_together
+from pinvgcn.io.tensors import plain, save_tensors
 from pinvgcn.spectra import Spectrum
 
 KINDS: dict[str, type[Nodes]] = {kind.kind: kind for kind in (CloudNodes, TableNodes, GraphNodes)}
@@ -88,15 +88,12 @@ class SavedModel(NamedTuple):
         )
 
     def write(self, path: str | Path) -> None:
-        """The file, by all processes that share out the rows: each writes its own."""
+        """The file, by all processes that share out the rows; the first one writes it."""
         group = self.fitted.group
         with together(group):
             description, arrays = self._state()
         arrays = {name: narrowed(a, group) if name in BY_NODE else a for name, a in arrays.items()}
-        if group.alone:
-            save_tensors(path, "model", description, arrays)
-        else:
-            save_together(path, "model", description, arrays, by_node=BY_NODE, group=group)
+        save_tensors(path, "model", description, arrays, by_node=BY_NODE, group=group)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """A description for JSON, and arrays."""

@@ -25,9 +25,12 @@ def atomic_file(path: str | Path, *, error: type[PinvGCNError] = OutputError) ->
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with write_errors(path, error=error):
-            yield temporary
-            os.replace(temporary, path)
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as failed:
+        if isinstance(failed, PinvGCNError):
+            raise
+        raise error(f"{path} could not be written: {reason(failed)}. Nothing was changed.") from None
     finally:
         with suppress(OSError):  # where it could not be begun
             temporary.unlink()
@@ -37,17 +40,6 @@ def write_text(path: str | Path, text: str, *, error: type[PinvGCNError] = Outpu
     """A text file in UTF-8, with its line ends as they are."""
     with atomic_file(path, error=error) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-
-
-@contextmanager
-def write_errors(path: Path, *, error: type[PinvGCNError]) -> Iterator[None]:
-    """What the system refuses while ``path`` is written is raised as ``error``, in one line."""
-    try:
-        yield
-    except OSError as failed:
-        if isinstance(failed, PinvGCNError):
-            raise
-        raise error(f"{path} could not be written: {reason(failed)}. Nothing was changed.") from None
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.atomic import reading
-from pinvgcn.io.las_layout import LARGEST_CHUNK, Layout, Record, check_chunks, read_evlrs, read_layout
+from pinvgcn.io.las_layout import LARGEST_CHUNK, Layout, Record, check_chunks, read_evlrs
 from pinvgcn.io.scan import ScanChunk, ScanSource, ScanWriter, exact_cast
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LasSource(ScanSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            self.layout: Layout = read_layout(path)
+            self.layout = Layout(path)
             self.format = "laz" if self.layout.compressed else "las"
             self._threads = True
             if self.layout.compressed:
@@ -89,22 +89,6 @@ class LasSource(ScanSource):
                 f"{path} is damaged: its scales must be finite and not zero and its offsets finite. "
                 f"Got scales {scales.tolist()} and offsets {offsets.tolist()} instead."
             )
-
-    @property
-    def standard_bytes(self) -> int:
-        """Bytes of a point before its extra ones."""
-        return int(self.header.point_format.num_standard_bytes)
-
-    @property
-    def described(self) -> int:
-        """How many extra dimensions laspy knows."""
-        return sum(not _is_undescribed(info) for info in self.header.point_format.extra_dimensions)
-
-    @property
-    def undescribed(self) -> int:
-        """Bytes at the end of each point that it does not know; it calls them ExtraBytes."""
-        last = self.header.point_format.dimensions[-1]
-        return last.num_bits // 8 if _is_undescribed(last) else 0
 
     def holds(self, name: str, dtype: np.dtype) -> bool:
         """Whether values of the type can take the place of a field's: always for a standard one."""
@@ -178,7 +162,8 @@ class LasSource(ScanSource):
         return LasWriter(self, out, columns, compressed=format == "laz")
 
 
-def _is_undescribed(info: Any) -> bool:
+def is_undescribed(info: Any) -> bool:
+    """Whether laspy knows nothing of these bytes at the end of each point; it calls them ExtraBytes."""
     return (
         not info.is_standard and info.name == "ExtraBytes" and info.description == "Un-registered ExtraBytes"
     )
@@ -188,7 +173,7 @@ def _dimensions(point_format: laspy.PointFormat) -> dict[str, tuple[str, int | N
     """Each field: laspy's dimension, the element of it (None for plain ones), the type."""
     found: dict[str, tuple[str, int | None, np.dtype]] = {}
     for info in point_format.dimensions:
-        if info.name in ("X", "Y", "Z") or _is_undescribed(info):
+        if info.name in ("X", "Y", "Z") or is_undescribed(info):
             continue
         kind = info.dtype
         base = np.dtype(np.uint8) if kind is None else np.dtype(np.float64) if info.is_scaled else kind.base

@@ -40,7 +40,7 @@ _EMPTY = 16
 LARGEST_CHUNK = 64 << 20  # bytes unpacked; threads unpack whole chunks
 
 # where the numbers of the header stand that a copy may have to change
-AT_OFFSET, AT_VLRS, AT_FORMAT, AT_LENGTH, AT_WAVES, AT_EVLR, AT_EVLRS = 96, 100, 104, 105, 227, 235, 243
+AT_OFFSET, AT_FORMAT, AT_LENGTH, AT_WAVES, AT_EVLR = 96, 104, 105, 227, 235
 
 
 @dataclass(frozen=True)
@@ -57,97 +57,77 @@ class Record:
         return self.user, self.number
 
 
-@dataclass(frozen=True)
 class Layout:
-    """Positions and counts of a file; ``header`` and ``vlrs`` as bytes."""
+    """Positions and counts of a file, checked; the points themselves are not touched."""
 
-    size: int
-    header: bytes
-    vlrs: tuple[Record, ...]
-    gap: bytes  # what some programs leave between the VLRs and the points
-    points: int  # where they start
-    point_format: int
-    compressed: bool
-    record_length: int
-    count: int
-    waves: int
-    evlr: int
-    evlrs: int
+    def __init__(self, path: Path) -> None:
+        self.size = size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(_SMALLEST)
+            if len(head) < _SMALLEST:
+                raise ScanFileError(
+                    f"{path} is truncated: a LAS header has at least {_SMALLEST} bytes. "
+                    f"Got {len(head)} instead."
+                )
+            major, minor = head[24], head[25]
+            if major != 1 or minor not in _SIZES:
+                raise ScanFileError(f"{path} must be LAS 1.2 to 1.4. Got version {major}.{minor} instead.")
+            header_size, points, vlrs = struct.unpack_from("<HII", head, 94)
+            if not _SIZES[minor] <= header_size <= points <= size:
+                raise ScanFileError(
+                    f"{path} is truncated or damaged: its header must be followed by points within its "
+                    f"{size:,} bytes. Got a header of {header_size:,} bytes and points from byte {points:,} on."
+                )
+            if header_size + vlrs * VLR_HEADER.size > points:
+                raise ScanFileError(
+                    f"{path} is damaged: {vlrs:,} variable length records do not fit between its header and "
+                    "its points."
+                )
+            file.seek(0)
+            head = file.read(points)
+        self.header = head[:header_size]
+        self.points: int = points  # where they start
+        point_format, self.record_length, self.count = struct.unpack_from("<BHI", head, AT_FORMAT)
+        self.point_format: int = point_format & 0x3F
+        self.compressed = bool(point_format & COMPRESSED)
+        self.waves = self.evlr = self.evlrs = 0
+        if minor >= 3:
+            (self.waves,) = struct.unpack_from("<Q", head, AT_WAVES)
+        if minor >= 4:
+            self.evlr, self.evlrs, self.count = struct.unpack_from("<QIQ", head, AT_EVLR)
+        self.vlrs: list[Record] = []
+        at = header_size
+        for number in range(vlrs):
+            begin = at + VLR_HEADER.size
+            user, key, length = VLR_HEADER.unpack_from(head, at)[1:4] if begin <= points else ("", 0, points)
+            if (end := begin + length) > points:
+                raise ScanFileError(
+                    f"{path} is damaged: variable length record {number} runs into the points."
+                )
+            self.vlrs.append(Record(_text(user), key, head[at:begin], head[begin:end]))
+            at = end
+        self.gap = head[at:]  # what some programs leave between the VLRs and the points
+        if self.count == 0:
+            raise ScanFileError(f"{path} holds no points.")
+        if self.record_length == 0:
+            raise ScanFileError(f"{path} is damaged: its points must have a length. Got 0 bytes each.")
+        there = None
+        if self.compressed and points + 8 >= size:
+            there = "none"
+        elif not self.compressed and self.tail > size:
+            there = f"{(size - points) // self.record_length:,} instead"
+        if there is not None:
+            raise ScanFileError(
+                f"{path} is truncated: its header promises {self.count:,} points. Got {there}."
+            )
 
     @property
     def tail(self) -> int:
         """Where the bytes after the points start; the size of the file where there are none."""
         if not self.compressed:
-            return self.points + self.count * self.record_length
+            return int(self.points + self.count * self.record_length)
         starts = [at for at in (self.waves, self.evlr if self.evlrs else 0) if self.points < at < self.size]
         return min(starts, default=self.size)
-
-
-def read_layout(path: Path) -> Layout:
-    """Read and check the positions; the points themselves are not touched."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(_SMALLEST)
-        if len(head) < _SMALLEST:
-            raise ScanFileError(
-                f"{path} is truncated: a LAS header has at least {_SMALLEST} bytes. Got {len(head)} instead."
-            )
-        major, minor = head[24], head[25]
-        if major != 1 or minor not in _SIZES:
-            raise ScanFileError(f"{path} must be LAS 1.2 to 1.4. Got version {major}.{minor} instead.")
-        header_size, points, vlrs = struct.unpack_from("<HII", head, 94)
-        point_format, record_length, count = struct.unpack_from("<BHI", head, AT_FORMAT)
-        if not _SIZES[minor] <= header_size <= points <= size:
-            raise ScanFileError(
-                f"{path} is truncated or damaged: its header must be followed by points within its "
-                f"{size:,} bytes. Got a header of {header_size:,} bytes and points from byte {points:,} on."
-            )
-        if header_size + vlrs * VLR_HEADER.size > points:
-            raise ScanFileError(
-                f"{path} is damaged: {vlrs:,} variable length records do not fit between its header and "
-                "its points."
-            )
-        file.seek(0)
-        head = file.read(points)
-    waves = evlr = evlrs = 0
-    if minor >= 3:
-        (waves,) = struct.unpack_from("<Q", head, AT_WAVES)
-    if minor >= 4:
-        evlr, evlrs, count = struct.unpack_from("<QIQ", head, AT_EVLR)
-    records, at = [], header_size
-    for number in range(vlrs):
-        begin = at + VLR_HEADER.size
-        user, key, length = VLR_HEADER.unpack_from(head, at)[1:4] if begin <= points else ("", 0, points)
-        if (end := begin + length) > points:
-            raise ScanFileError(f"{path} is damaged: variable length record {number} runs into the points.")
-        records.append(Record(_text(user), key, head[at:begin], head[begin:end]))
-        at = end
-    layout = Layout(
-        size=size,
-        header=head[:header_size],
-        vlrs=tuple(records),
-        gap=head[at:],
-        points=points,
-        point_format=point_format & 0x3F,
-        compressed=bool(point_format & COMPRESSED),
-        record_length=record_length,
-        count=count,
-        waves=waves,
-        evlr=evlr,
-        evlrs=evlrs,
-    )
-    if count == 0:
-        raise ScanFileError(f"{path} holds no points.")
-    if record_length == 0:
-        raise ScanFileError(f"{path} is damaged: its points must have a length. Got 0 bytes each.")
-    there = None
-    if layout.compressed and points + 8 >= size:
-        there = "none"
-    elif not layout.compressed and layout.tail > size:
-        there = f"{(size - points) // record_length:,} instead"
-    if there is not None:
-        raise ScanFileError(f"{path} is truncated: its header promises {count:,} points. Got {there}.")
-    return layout
 
 
 def read_evlrs(path: Path, layout: Layout, *, largest: int = 1 << 24) -> list[Record]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.atomic import reading
-from pinvgcn.io.las import LasSource
+from pinvgcn.io.las import LasSource, is_undescribed
 from pinvgcn.io.las_layout import (
     AT_EVLR,
     AT_FORMAT,
@@ -68,9 +68,13 @@ class LasWriter(ScanWriter):
         self.added = {
             name: column_type(name, dtype) for name, dtype in columns.items() if not source.holds(name, dtype)
         }
-        slots = slots_of(source.layout.vlrs, source.standard_bytes, source.described, source.undescribed)
+        form = source.header.point_format
+        self._standard = int(form.num_standard_bytes)
+        undescribed = form.dimensions[-1].num_bits // 8 if is_undescribed(form.dimensions[-1]) else 0
+        described = len(list(form.extra_dimensions)) - (undescribed > 0)
+        slots = slots_of(source.layout.vlrs, self._standard, described, undescribed)
         self._slots = with_columns(slots, self.added)
-        self._length = source.standard_bytes + sum(slot.size for slot in self._slots)
+        self._length = self._standard + sum(slot.size for slot in self._slots)
         self._vlr: lazrs.LazVlr | None = None
         self._compressor: Any = None
         self._ahead: Any = None  # points that were read and not yet written
@@ -90,7 +94,7 @@ class LasWriter(ScanWriter):
         """How the points are packed: as in the source where its way still fits."""
         import lazrs
 
-        extra = self._length - self.source.standard_bytes
+        extra = self._length - self._standard
         fresh = lazrs.LazVlr.new_for_compression(self.source.layout.point_format, extra)
         if old is not None and _same_way(old.data, fresh.record_data()):
             self._vlr = lazrs.LazVlr(old.data)
@@ -145,10 +149,8 @@ class LasWriter(ScanWriter):
         array = record.array
         raw = array.view(np.uint8).reshape(count, array.dtype.itemsize)  # (k, bytes)
         if self.added:
-            standard = raw[:, : self.source.standard_bytes]
-            raw = np.concatenate(
-                [standard, *(self._bytes(slot, raw, values) for slot in self._slots)], axis=1
-            )
+            extra = [self._bytes(slot, raw, values) for slot in self._slots]
+            raw = np.concatenate([raw[:, : self._standard], *extra], axis=1)
         if self.compressed:
             self._watched.call(self._compressor.compress_many, raw.reshape(-1))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,11 @@ from pinvgcn.io.tables import ROWS, TableSource, check_names
 
 MAGIC = b"PAR1"
 # whole numbers and booleans stay what they are beside missing ones
+WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 PANDAS_TYPES: dict[Any, Any] = {
-    pa.string(): pd.StringDtype("pyarrow"),
-    pa.large_string(): pd.StringDtype("pyarrow"),
+    **dict.fromkeys((pa.string(), pa.large_string()), pd.StringDtype("pyarrow")),
     pa.bool_(): pd.BooleanDtype(),
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
+    **{pa.type_for_alias(name.lower()): pd.api.types.pandas_dtype(name) for name in WHOLE},
 }
 LARGEST_STRING = 100 << 20  # bytes of a name or a statistic in a file's description: more is damage
 
@@ -42,12 +35,12 @@ class ParquetTable(TableSource):
         with self._open() as file:
             self.schema = file.schema_arrow
             self.count = file.metadata.num_rows
-            groups = file.metadata.num_row_groups
-            self.compression = (
-                {file.metadata.row_group(0).column(j).compression for j in range(file.metadata.num_columns)}
-                if groups
-                else set()
-            )
+            codecs = set()
+            if file.metadata.num_row_groups:
+                first = file.metadata.row_group(0)
+                codecs = {first.column(j).compression for j in range(first.num_columns)}
+            codec = codecs.pop() if len(codecs) == 1 else "SNAPPY"
+            self.compression = "none" if codec == "UNCOMPRESSED" else codec.lower()
         self.columns = check_names(path, [str(name) for name in self.schema.names])
 
     def chunks(self, rows: int = ROWS) -> Iterator[pd.DataFrame]:
@@ -64,15 +57,10 @@ class ParquetTable(TableSource):
         if start == 0:
             raise TableFileError(f"{self.path} has columns, but no row.")
 
-    @contextmanager
     def _opened(
         self, temporary: Path, out: Path, columns: tuple[str, ...], decimal: str
-    ) -> Iterator[ParquetWriter]:
-        writer = ParquetWriter(self, temporary, columns)
-        try:
-            yield writer
-        finally:
-            writer.close()
+    ) -> AbstractContextManager[ParquetWriter]:
+        return closing(ParquetWriter(self, temporary, columns))
 
     def batches(self, rows: int) -> Iterator[Any]:
         with self._open() as file:
@@ -95,10 +83,8 @@ class ParquetTable(TableSource):
                 pre_buffer=False,
                 memory_map=False,
             )
-        try:
+        with closing(file):
             yield file
-        finally:
-            file.close()
 
     @contextmanager
     def _damage(self) -> Iterator[None]:
@@ -133,17 +119,12 @@ class ParquetWriter:
                 for name, array in zip(self.columns, added, strict=True)
             ]
             self._schema = pa.schema([*self.source.schema, *fields], metadata=self.source.schema.metadata)
-            codec = min(self.source.compression) if len(self.source.compression) == 1 else "SNAPPY"
             self._writer = pq.ParquetWriter(
-                self._temporary,
-                self._schema,
-                compression="none" if codec == "UNCOMPRESSED" else codec.lower(),
+                self._temporary, self._schema, compression=self.source.compression
             )
         rows = self._take(len(new))
-        width = len(self.source.columns)
-        arrays = [
-            array.cast(field.type) for array, field in zip(added, list(self._schema)[width:], strict=True)
-        ]
+        fields = list(self._schema)[len(self.source.columns) :]
+        arrays = [array.cast(field.type) for array, field in zip(added, fields, strict=True)]
         self._writer.write_table(pa.Table.from_arrays([*rows.columns, *arrays], schema=self._schema))
 
     def finish(self) -> None:

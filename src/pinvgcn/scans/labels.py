@@ -33,31 +33,25 @@ NAMES = ("label", "class", "classification")  # of columns that hold labels
 
 @dataclass
 class Classes:
-    """The classes in the order in which they were met; whole numbers or text."""
+    """The codes of classes, in the order in which they were met; whole numbers or text."""
 
-    values: list[Any] = field(default_factory=list)
     code: dict[Any, int] = field(default_factory=dict)
+
+    def add(self, value: Any, name: str) -> int:
+        """The code of a class, new or not."""
+        if value not in self.code and len(self.code) == MOST:
+            raise too_many(name, value)
+        return self.code.setdefault(value, len(self.code))
 
     def codes(self, values: np.ndarray, name: str) -> np.ndarray:
         """Codes (k,) of values that are classes, new ones included."""
         found, inverse = np.unique(values, return_inverse=True)
-        numbers = np.empty(len(found), dtype=np.int16)
-        for at, value in enumerate(found.tolist()):
-            plain = plain_class(value, name)
-            if plain not in self.code:
-                if len(self.values) == MOST:
-                    raise too_many(name, plain)
-                self.code[plain] = len(self.values)
-                self.values.append(plain)
-            numbers[at] = self.code[plain]
-        return numbers[inverse]
+        numbers = [self.add(plain_class(value, name), name) for value in found.tolist()]
+        return np.array(numbers, dtype=np.int16)[inverse]
 
-    def in_order(self) -> tuple[list[Any], np.ndarray]:
-        """The values in ascending order, and the new code of each old one."""
-        order = sorted(range(len(self.values)), key=lambda at: (str(type(self.values[at])), self.values[at]))
-        ranks = np.empty(len(order), dtype=np.int16)
-        ranks[order] = np.arange(len(order))
-        return [self.values[at] for at in order], ranks
+    @property
+    def in_order(self) -> list[Any]:
+        return sorted(self.code, key=lambda value: (str(type(value)), value))
 
 
 @dataclass(frozen=True)
@@ -253,10 +247,9 @@ class LabelFile:
             numbers.append(piece.start + some)
             points.append(piece.points[some])
         number, point = np.concatenate(numbers), np.concatenate(points)
-        if len(point):
-            distance, nearest = cKDTree(point).query(self.places, distance_upper_bound=near)
-        else:
+        if not len(point):
             return np.full(len(self.places), np.inf), np.zeros(len(self.places), dtype=int)
+        distance, nearest = cKDTree(point).query(self.places, distance_upper_bound=near)
         return distance, number[np.minimum(nearest, len(number) - 1)]
 
     def check_near(self, distance: np.ndarray, scan: str) -> None:
@@ -271,14 +264,9 @@ class LabelFile:
 
 
 def _numbers(table: pd.DataFrame, names: list[str], path: Path) -> np.ndarray:
-    columns: list[Any] = []
-    for name in names:
-        column = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float)
-        bad = np.flatnonzero(~np.isfinite(column))
-        if len(bad):
-            raise DataError(
-                f"{path}, row {bad[0] + 1}: {name} must be a number. "
-                f"Got {table[name].iloc[bad[0]]!r} instead."
-            )
-        columns.append(column)
-    return np.column_stack(columns)
+    columns = [pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float) for name in names]
+    numbers = np.column_stack(columns)
+    for row, at in np.argwhere(~np.isfinite(numbers))[:1]:
+        value = table[names[at]].iloc[row]
+        raise DataError(f"{path}, row {row + 1}: {names[at]} must be a number. Got {value!r} instead.")
+    return numbers

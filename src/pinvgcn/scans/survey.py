@@ -18,7 +18,6 @@ from pinvgcn.jobs import Progress
 from pinvgcn.scans.frame import Frame, candidates, fields_of, plain_name
 from pinvgcn.scans.labels import (
     CLASSIFICATION,
-    MOST,
     OMITTED,
     UNKNOWN,
     Classes,
@@ -26,8 +25,7 @@ from pinvgcn.scans.labels import (
     LabelFile,
     has_noise,
     noise_in,
-    too_many,
-)
+)  # fmt: skip
 from pinvgcn.scans.protection import Protected
 from pinvgcn.scans.requests import PIECE, ScanFiles, SegmentRequest
 from pinvgcn.wording import nearest
@@ -122,9 +120,8 @@ class _Reader:
                 codes[rows][known] = self.classes.codes(piece.fields[own.name][known], name)
             codes[rows][noise] = OMITTED
             self.ranges.add({name: piece.fields[field] for name, field in fields.items()}, ~noise)
-            if not noise.all():
-                self.low = np.minimum(self.low, piece.points[~noise].min(axis=0))
-                self.high = np.maximum(self.high, piece.points[~noise].max(axis=0))
+            self.low = np.minimum(self.low, piece.points[~noise].min(axis=0, initial=np.inf))
+            self.high = np.maximum(self.high, piece.points[~noise].max(axis=0, initial=-np.inf))
             self.done += len(piece)
             progress("Reading", self.done, self.files.own_count)
 
@@ -162,16 +159,12 @@ class _Reader:
 
     def agreed_classes(self) -> tuple[list[Any], np.ndarray]:
         """The classes of all processes in ascending order, and their labels; own codes become those."""
-        union = Classes()
-        for values in self.files.group.values(self.classes.values):
-            for value in values:
-                if value not in union.code:
-                    union.code[value] = len(union.values)
-                    union.values.append(value)
-        if len(union.values) > MOST:
-            raise too_many(f"{self.files.given}: {self.request.labels!r}", union.values[MOST])
-        values, ranks = union.in_order()
-        new = np.array([ranks[union.code[value]] for value in self.classes.values], dtype=np.int16)
+        union, name = Classes(), f"{self.files.given}: {self.request.labels!r}"
+        for own in self.files.group.values(list(self.classes.code)):
+            for value in own:
+                union.add(value, name)
+        values = union.in_order
+        new = np.array([values.index(value) for value in self.classes.code], dtype=np.int16)
         counts = np.zeros(len(values), dtype=np.int64)
         for codes in self.codes.values():
             labelled = codes >= 0
