@@ -9,8 +9,9 @@ import sys
 import time
 
 import pytest
+from ranks import free_port
 from street_files import environment, said
-from test_hosts import free_port
+
 
 COMPUTES = 90.0  # seconds, if nobody ends it
 SOON = 20.0  # seconds; the machine may be busy

@@ -439,7 +439,7 @@ def test_damage_is_said(tmp_path):
         (changed(plain, 105, b"\x05\0"), "Incoherent point size"),
         (changed(plain, 131, b"\0" * 8), "scales must be finite and not zero"),
         (changed(plain, 155, b"\xff" * 8), "offsets finite"),
-        (packed[: table + 5], "promises 500 points. Got none"),
+        (packed[: table + 5], "promises 500 points. Got 0 instead"),
         (packed[:-20], "damaged"),
         (packed[: len(packed) // 2], "ends before its table of chunks"),
         (

@@ -74,15 +74,13 @@ class Layout:
                 raise ScanFileError(f"{path} must be LAS 1.2 to 1.4. Got version {major}.{minor} instead.")
             header_size, points, vlrs = struct.unpack_from("<HII", head, 94)
             if not _SIZES[minor] <= header_size <= points <= size:
-                raise ScanFileError(
-                    f"{path} is truncated or damaged: its header must be followed by points within its "
-                    f"{size:,} bytes. Got a header of {header_size:,} bytes and points from byte {points:,} on."
+                raise _damage(
+                    path,
+                    f"its header must be followed by points within its {size:,} bytes. Got a header of "
+                    f"{header_size:,} bytes and points from byte {points:,} on",
                 )
             if header_size + vlrs * VLR_HEADER.size > points:
-                raise ScanFileError(
-                    f"{path} is damaged: {vlrs:,} variable length records do not fit between its header and "
-                    "its points."
-                )
+                raise _damage(path, f"{vlrs:,} variable length records do not fit before its points")
             file.seek(0)
             head = file.read(points)
         self.header = head[:header_size]
@@ -101,24 +99,18 @@ class Layout:
             begin = at + VLR_HEADER.size
             user, key, length = VLR_HEADER.unpack_from(head, at)[1:4] if begin <= points else ("", 0, points)
             if (end := begin + length) > points:
-                raise ScanFileError(
-                    f"{path} is damaged: variable length record {number} runs into the points."
-                )
+                raise _damage(path, f"variable length record {number} runs into the points")
             self.vlrs.append(Record(_text(user), key, head[at:begin], head[begin:end]))
             at = end
         self.gap = head[at:]  # what some programs leave between the VLRs and the points
         if self.count == 0:
             raise ScanFileError(f"{path} holds no points.")
         if self.record_length == 0:
-            raise ScanFileError(f"{path} is damaged: its points must have a length. Got 0 bytes each.")
-        there = None
-        if self.compressed and points + 8 >= size:
-            there = "none"
-        elif not self.compressed and self.tail > size:
-            there = f"{(size - points) // self.record_length:,} instead"
-        if there is not None:
+            raise _damage(path, "its points must have a length. Got 0 bytes each")
+        there = 0 if self.compressed else (size - points) // self.record_length
+        if points + 8 >= size if self.compressed else self.tail > size:
             raise ScanFileError(
-                f"{path} is truncated: its header promises {self.count:,} points. Got {there}."
+                f"{path} is truncated: its header promises {self.count:,} points. Got {there:,} instead."
             )
 
     @property
@@ -161,9 +153,7 @@ def check_chunks(path: Path, layout: Layout) -> Any:
         raise _damage(path, "it lacks the record that says how its points are packed")
     vlr = lazrs.LazVlr(record.data)
     if vlr.item_size() != layout.record_length:
-        raise _damage(
-            path, f"points must have {layout.record_length} bytes; its packing says {vlr.item_size()}"
-        )
+        raise _damage(path, f"its points have {layout.record_length} bytes; packed {vlr.item_size()}")
     if vlr.chunk_size() == 0:
         raise _damage(path, "its chunks hold no points")
     with path.open("rb") as file:
@@ -180,9 +170,7 @@ def check_chunks(path: Path, layout: Layout) -> Any:
         if vlr.uses_variable_size_chunks():
             held = sum(points for points, _ in chunks)
         if held < layout.count:
-            raise _damage(
-                path, f"its header promises {layout.count:,} points; its chunks hold {held:,} at most"
-            )
+            raise _damage(path, f"its header promises {layout.count:,} points; its chunks hold {held:,}")
         if sum(size for _, size in chunks) > room:
             raise _damage(path, f"its chunks do not fit into {room:,} bytes")
         if struct.unpack_from("<H", record.data)[0] == _LAYERED:

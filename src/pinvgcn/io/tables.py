@@ -86,7 +86,10 @@ class TableSource(ABC):
         """The name, if there is such a column; else an error that suggests the nearest."""
         if name in self.columns:
             return name
-        raise unknown_column(name, self.columns, self.path)
+        near, count = nearest(name, self.columns), len(self.columns)
+        shown = ", ".join(self.columns[:20]) + (f" and {count - 20} more" if count > 20 else "")
+        meant = f"Did you mean {near!r}? " if near else ""
+        raise ColumnError(f"{self.path} has no column {name!r}. {meant}It has: {shown}.")
 
     def check_copy(self, out: str | Path, *, force: bool = False) -> Path:
         """The path, if a copy of this table can be written there, by its name and the folder."""
@@ -120,14 +123,6 @@ def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise TableFileError(f"{path} has no column.")
     return tuple(names)
-
-
-def unknown_column(name: str, columns: Sequence[str], path: Path | str) -> ColumnError:
-    """The error of a column that is not there: what is, and what may have been meant."""
-    near = nearest(name, columns)
-    shown = ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
-    meant = f"Did you mean {near!r}? " if near else ""
-    return ColumnError(f"{path} has no column {name!r}. {meant}It has: {shown}.")
 
 
 def open_table(path: str | Path) -> TableSource:
@@ -199,11 +194,6 @@ class TableParts(TableSource):
         for part in self.parts:
             part.check_copy(out, force=force)
         return Path(out)
-
-    def check_new(self, columns: Sequence[str]) -> None:
-        """See ``TableSource``."""
-        for part in self.parts:
-            part.check_new(columns)
 
 
 def parts_of(source: TableSource) -> tuple[TableSource, ...]:

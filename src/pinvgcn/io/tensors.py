@@ -128,22 +128,16 @@ class Shapes:
 
     def __call__(self, name: str, array: np.ndarray, letters: str) -> np.ndarray:
         """The array, if its shape is that of the letters, which are names or numbers."""
-        wanted = [int(word) if word.isdecimal() else self.known.get(word, word) for word in letters.split()]
-        fits = array.ndim == len(wanted) and all(
-            isinstance(size, str) or size == there for size, there in zip(wanted, array.shape, strict=True)
-        )
-        if not fits:
-            shown = ", ".join(str(size) for size in wanted)
+        words, known = letters.split(), dict(self.known)
+        sizes = zip(words, array.shape, strict=False)
+        wanted = [int(word) if word.isdecimal() else known.setdefault(word, size) for word, size in sizes]
+        if array.ndim != len(words) or tuple(wanted) != array.shape:
+            shown = ", ".join(str(self.known.get(word, word)) for word in words)
             raise ModelFileError(
-                f"its array {name!r} must have the shape ({shown}{',' if len(wanted) == 1 else ''}). "
+                f"its array {name!r} must have the shape ({shown}{',' if len(words) == 1 else ''}). "
                 f"Got {array.shape} instead; save the model again."
             )
-        for word, size in zip(letters.split(), array.shape, strict=True):
-            if not word.isdecimal() and self.known.setdefault(word, size) != size:  # n × n, both new
-                raise ModelFileError(
-                    f"its array {name!r} must be as wide as it is high. Got {array.shape} instead; save the "
-                    "model again."
-                )
+        self.known = known
         return array
 
 

@@ -35,23 +35,15 @@ class CoarseningSums:
         self.cells, self.sums = grouped(*both)
         self.coarsen_to(self.most)
 
-    def coarsen(self, times: int = 1) -> None:
-        self.side *= 2**times
-        self.cells, self.sums = grouped(self.cells >> times, self.sums)
+    def coarsen(self) -> None:
+        self.side *= 2
+        self.cells, self.sums = grouped(self.cells >> 1, self.sums)
 
     def coarsen_to(self, most: float) -> None:
         """Double the side until there are at most ``most`` cells, or one in each direction from the
         origin, where cells of every side meet."""
-        most = max(most, 2 ** self.cells.shape[1])
-        if len(self) <= most:
-            return
-        low, high = 0, 1  # too few times, and enough
-        while self._count(high) > most:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._count(middle) > most else (low, middle)
-        self.coarsen(high)
+        while len(self) > max(most, 2 ** self.cells.shape[1]):
+            self.coarsen()
 
     def over_all(self) -> CoarseningSums:
         """The sums over the points of all processes, on each of them."""
@@ -83,9 +75,6 @@ class CoarseningSums:
     def _cells_of(self, points: np.ndarray) -> np.ndarray:
         places = np.floor(points[:, : self.cells.shape[1]] / self.side)
         return np.clip(places, -FARTHEST, FARTHEST).astype(np.int64)
-
-    def _count(self, times: int) -> int:
-        return len(_sorted(self.cells >> min(times, 62))[1])
 
 
 def grouped(cells: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

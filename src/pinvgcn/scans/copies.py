@@ -109,26 +109,16 @@ class Outcomes:
 
     @classmethod
     def gathered(cls, tiles: Iterable[Path], start: int, count: int, folder: Path, *, sets: bool) -> Outcomes:
-        """Those of ``count`` points from number ``start`` on, from the files of tiles. They may be more than
-        fit into memory, and are put into files of a ``folder``."""
-        arrays: dict[str, np.ndarray] = {}
-
-        def on_disk(name: str) -> np.ndarray:
-            if name not in arrays:
-                arrays[name] = np.empty(0, TYPES[name])
-                if count:
-                    arrays[name] = np.memmap(folder / name, TYPES[name], mode="w+", shape=(count,))
-                if name == "codes":
-                    arrays[name][:] = NOTHING
-            return arrays[name]
-
-        for name in ("codes", "confidence", "flags", *(["sets"] if sets else [])):  # of noise alone, too
-            on_disk(name)
+        """What is written of ``count`` points from number ``start`` on, from the files of tiles. They may be
+        more than fit into memory, and are put into files of a ``folder``."""
+        names = ("codes", "confidence", "flags", *(["sets"] if sets else []))
+        arrays = {name: np.memmap(folder / name, TYPES[name], mode="w+", shape=(count,)) for name in names}
+        arrays["codes"][:] = NOTHING  # of noise
         for path in tiles:
             index, some = cls.load(path)
             rows = slice(*np.searchsorted(index, [start, start + count]))
-            for name, values in some.arrays.items():
-                on_disk(name)[index[rows] - start] = values[rows]
+            for name, array in arrays.items():
+                array[index[rows] - start] = some.arrays[name][rows]
         return cls(**arrays)
 
 

@@ -157,17 +157,11 @@ class ScanFiles:
                 raise DataError(f"{' '.join(map(str, paths))} has no point within the bounds {bounds}.")
             files, told = [path for path, _ in pairs], [header for _, header in pairs]
         counts = [header["count"] for header in told]
-        return cls(
-            " ".join(map(str, paths)),
-            files,
-            counts,
-            told[0]["format"],
-            check_positive("metres", metres),
-            [header["fields"] for header in told],
-            share_out(counts, group.size)[group.rank],
-            group,
-            bounds,
-        )
+        fields = [header["fields"] for header in told]
+        mine = share_out(counts, group.size)[group.rank]
+        metres = check_positive("metres", metres)
+        given = " ".join(map(str, paths))
+        return cls(given, files, counts, told[0]["format"], metres, fields, mine, group, bounds)
 
     def open(self, file: int) -> ScanSource:
         return open_scan(self.paths[file], bounds=self.bounds, inside=self.counts[file])
