@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pinvgcn.checks import check_count
 from pinvgcn.errors import DataError, TableFileError
 from pinvgcn.io.tables import ROWS, TableSource, check_names
-from pinvgcn.io.text import GZIP, MISSING, SEPARATORS, TextFile, extended, open_output, quoted
+from pinvgcn.io.text import GZIP, MISSING, SEPARATORS, TextFile, extended, foreign, open_output, quoted
 from pinvgcn.wording import counted
 
 SAMPLE = 1 << 16  # characters from which the separator is found
@@ -29,14 +29,6 @@ LONGEST_LINE = 64 << 20  # bytes; a longer one is no line of a table
 BLOCK = 5_000  # rows that are Python objects at a time
 DIGITS = 6  # of written probabilities
 TEXT = {pa.large_string(): pd.StringDtype("pyarrow")}
-OTHERS = {  # other files that are taken for tables, by their first bytes
-    b"PK\x03\x04": "a ZIP archive or an Excel workbook; save the table as CSV first",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the table as CSV first",
-    b"LASF": "a laser scan; use pinvgcn segment",
-    b"%PDF": "a PDF document",
-    b"\x89PNG": "a picture",
-    b"SQLite format 3": "a database; export the table as CSV first",
-}
 
 
 class DelimitedTable(TableSource):
@@ -221,12 +213,14 @@ def _refuse_others(path: Path) -> None:
         head = TextFile(path, TableFileError, compressed=True).head(16)
     if not head:
         raise TableFileError(f"{path} is empty. A table needs a line with the names of its columns.")
-    for first, what in OTHERS.items():
-        if head.startswith(first):
-            raise TableFileError(f"{path} must be a CSV, TSV or Parquet table. Got {what}.")
     if compressed and head.startswith((b"PAR1", GZIP)):
         inner = "Parquet" if head.startswith(b"PAR1") else "gzip"
         raise TableFileError(f"{path} is a {inner} file that was compressed once more; unpack it first.")
+    if (what := foreign(head)) is not None:
+        raise TableFileError(
+            f"{path} must be a CSV, TSV or Parquet table. Got {what}; save the table as CSV first. "
+            "Scans are for pinvgcn segment."
+        )
 
 
 def _why(error: csv.Error) -> str:

@@ -23,17 +23,10 @@ from pinvgcn.io.las import LasSource
 from pinvgcn.io.pcd import PcdSource, looks_like_pcd
 from pinvgcn.io.ply import PlySource
 from pinvgcn.io.scan import ScanSource
-from pinvgcn.io.text import GZIP, TextFile
+from pinvgcn.io.text import GZIP, TextFile, foreign
 from pinvgcn.io.text_scan import TextSource
 
 _HEAD = 4096  # bytes that are looked at
-_FOREIGN = {
-    b"PAR1": "a Parquet table",
-    b"PK\x03\x04": "a zip archive",
-    b"\x89PNG": "a picture",
-    b"\x89HDF": "an HDF5 file",
-    b"%PDF": "a PDF document",
-}
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|/vsi")  # C: is a disk
 _KNOWN = "LAS, LAZ, E57, PLY, PCD and text (XYZ, CSV, TSV) are read"
 
@@ -82,12 +75,13 @@ def _open(path: Path, head: bytes) -> ScanSource:
     for fits, source in SOURCES:
         if fits(head):
             return source(path)
-    if head.startswith(GZIP):
+    if packed := head.startswith(GZIP):
         head = TextFile(path, ScanFileError, compressed=True).head(_HEAD)
-    for magic, what in (*_FOREIGN.items(), (b"LASF", "a packed LAS file"), (b"ply", "a packed PLY file")):
-        if head.startswith(magic):
-            remedy = "unpack it first" if magic in (b"LASF", b"ply", b"PK\x03\x04") else "convert it first"
-            raise ScanFileError(f"{path} is {what}. {_KNOWN}; {remedy}.")
+    what = "a PLY scan" if head.startswith(b"ply") else foreign(head)
+    if what is not None:
+        raise ScanFileError(
+            f"{path} is {what}{', packed' * packed}. {_KNOWN}; {'unpack' if packed else 'convert'} it first."
+        )
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ScanFileError(f"{path} is of no known format: {_KNOWN}.")
     return TextSource(path)

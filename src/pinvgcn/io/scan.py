@@ -11,13 +11,8 @@
     source.read()                   one piece with everything
     source.writer(out, columns)     a copy of the file with columns replaced or added: `ScanWriter`
 
-    with source.writer(out, {"classification": np.uint8}) as writer:
-        writer.write({"classification": classes})      # consecutive pieces, together all points
-
 A format's own class sets the attributes, reads in ``_pieces``, and may have a writer of its own kind. A
-writer reads the source a second time and copies it piece by piece, so memory does not depend on its size. The
-copy has a temporary name beside its target and gets its own at the end: an interrupt or a full disk leaves
-what was there before, and no half file.
+writer reads the source a second time, piece by piece. The copy gets its name when it is whole.
 """
 
 from __future__ import annotations
@@ -70,9 +65,6 @@ class ScanChunk:
         return ScanChunk(self.start, self.points[rows], {n: some[rows] for n, some in self.fields.items()})
 
 
-Chunks = Generator[ScanChunk, None, None]
-
-
 class ScanSource(ABC):
     """A scan file that was opened and whose header was understood; no file stays open between calls."""
 
@@ -116,10 +108,10 @@ class ScanSource(ABC):
         """
         size = check_count("size", size)
         names = list(self.fields) if fields is None else [self.known_field(name) for name in fields]
-        return self._checked(size, names)
+        return self._checked(self._pieces(size, names))
 
-    def _checked(self, size: int, names: list[str]) -> Chunks:
-        pieces, done = self._pieces(size, names), 0
+    def _checked(self, pieces: Iterator[ScanChunk]) -> Generator[ScanChunk, None, None]:
+        done = 0
         while True:
             with reading(self.path):
                 piece = next(pieces, None)
@@ -134,12 +126,12 @@ class ScanSource(ABC):
     def _check_finite(self, piece: ScanChunk) -> None:
         if np.isfinite(piece.points).all():
             return
-        wrong = np.flatnonzero(~np.isfinite(piece.points).all(axis=1))
-        shown = ", ".join(f"{value:g}" for value in piece.points[wrong[0]])
+        first, *others = np.flatnonzero(~np.isfinite(piece.points).all(axis=1)).tolist()
+        shown = ", ".join(f"{value:g}" for value in piece.points[first])
+        more = f" and {len(others):,} more like it" if others else ""
         raise ScanFileError(
-            f"{self.path}: coordinates must be finite. Got ({shown}) at "
-            f"{self._place(piece.start + int(wrong[0]))}"
-            f"{f' and {len(wrong) - 1:,} more like it' if len(wrong) > 1 else ''}; remove such points first."
+            f"{self.path}: coordinates must be finite. Got ({shown}) at {self._place(piece.start + first)}"
+            f"{more}; remove such points first."
         )
 
     def read(self, *, fields: Collection[str] | None = None) -> ScanChunk:
@@ -179,18 +171,18 @@ class ScanSource(ABC):
                 )
             if dtype.kind not in "biufUO":
                 raise DataError(f"Column {name!r} must be of numbers or text. Got dtype {dtype} instead.")
-        writer = self.own_writer(out, wanted, format)
-        if writer is None and (format not in ("las", "laz") or self.rounded is not None):
-            from pinvgcn.io import conversion  # it needs the writers of this file
+        if (writer := self.own_writer(out, wanted, format)) is not None:
+            return writer
+        from pinvgcn.io import conversion  # it needs the writers of this file
 
-            kind = conversion.NewLas if format in ("las", "laz") else conversion.NewFile
-            return kind(self, out, wanted, format)
-        if writer is None:
-            raise ScanFileError(
-                f"{self.path} is {self.format.upper()} and cannot be written as {format.upper()} ({out}), "
-                "which would round its coordinates. Give the output a name that ends like the input's."
-            )
-        return writer
+        if format not in ("las", "laz"):
+            return conversion.NewFile(self, out, wanted, format)
+        if self.rounded is not None:
+            return conversion.NewLas(self, out, wanted, format)
+        raise ScanFileError(
+            f"{self.path} is {self.format.upper()} and cannot be written as {format.upper()} ({out}), "
+            "which would round its coordinates. Give the output a name that ends like the input's."
+        )
 
 
 def in_pieces(pieces: Iterable[ScanChunk], size: int) -> Iterator[ScanChunk]:
@@ -294,19 +286,16 @@ class ScanWriter(ABC):
         if len(lengths) > 1:
             raise DataError(f"The columns must be equally long. Got lengths {sorted(lengths)} instead.")
         (count,) = lengths or {self.source.count - self.written}
-        if self.written + count > self.source.count:
-            raise DataError(
-                f"{self.source.path} has {self.source.count:,} points. "
-                f"Got values for {self.written + count:,} instead."
-            )
-        for name, column in values.items():
-            if self.checked:
-                self.source.check_values(name, column)
+        done, whole = self.written + count, self.source.count
+        if done > whole:
+            raise DataError(f"{self.source.path} has {whole:,} points. Got values for {done:,} instead.")
+        for name, column in values.items() if self.checked else ():
+            self.source.check_values(name, column)
         for first in range(0, count, PIECE):
             block = {name: column[first : first + PIECE] for name, column in values.items()}
             with writing(self.out):
                 self._write(block, min(PIECE, count - first), self._to)
-        self.written += count
+        self.written = done
 
     def _finish(self) -> None:
         assert self._to is not None
@@ -336,9 +325,7 @@ def _as_column(name: str, values: npt.ArrayLike, dtype: np.dtype) -> np.ndarray:
     given = np.asarray(values)
     if given.ndim != 1:
         raise DataError(f"Column {name!r} must be one-dimensional. Got shape {given.shape} instead.")
-    if given.dtype == dtype or dtype.kind in "UO":
-        return given
-    return exact_cast(name, given, dtype, f"{dtype}")
+    return given if given.dtype == dtype or dtype.kind in "UO" else exact_cast(name, given, dtype, f"{dtype}")
 
 
 def exact_cast(name: str, given: np.ndarray, dtype: np.dtype, holder: str) -> np.ndarray:
@@ -350,10 +337,8 @@ def exact_cast(name: str, given: np.ndarray, dtype: np.dtype, holder: str) -> np
             column = given.astype(dtype)
     except (TypeError, ValueError) as error:
         raise DataError(f"Column {name!r} must be numbers ({reason(error)}).") from None
-    if dtype.kind == "f":
-        lost = np.isfinite(given.astype(np.float64)) & ~np.isfinite(column)
-    else:
-        lost = column != given
+    overflown = np.isfinite(given.astype(np.float64)) & ~np.isfinite(column)
+    lost = overflown if dtype.kind == "f" else column != given
     if lost.any():
         raise DataError(f"Column {name!r} must fit {holder}. Got {given[np.argmax(lost)]} instead.")
     return column

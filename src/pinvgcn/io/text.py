@@ -33,6 +33,16 @@ MARKS = (
 # of the other bytes Windows-1252 has characters where Latin-1 has controls, except for the undefined ones
 COMMON, UNDEFINED = bytes({*range(256)} - {*range(0x80, 0xA0)}), b"\x81\x8d\x8f\x90\x9d"
 LONGEST = 1 << 16  # characters; a longer line is no line of a scan
+FOREIGN = {  # what other files begin with
+    b"PAR1": "a Parquet table",
+    b"PK\x03\x04": "a zip archive, or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"LASF": "a LAS scan",
+    b"\x89PNG": "a picture",
+    b"\x89HDF": "an HDF5 file",
+    b"%PDF": "a PDF document",
+    b"SQLite format 3": "a database",
+}
 COMMENTS = ("#", "//", "%")
 SEPARATORS = (";", "\t", ",", "|")
 # cells that mean "not known", whatever stands around them: what pandas, R, Excel, SQL and UCI write for it
@@ -43,6 +53,11 @@ _NUMBER = re.compile(
     r"""\s*"?\s*[+-]?(?:(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf(?:inity)?)\s*"?\s*""",
     re.IGNORECASE,
 )
+
+
+def foreign(head: bytes) -> str | None:
+    """What a file is that begins so, if it is none of text."""
+    return next((what for first, what in FOREIGN.items() if head.startswith(first)), None)
 
 
 @dataclass(frozen=True)
