@@ -109,12 +109,7 @@ class LasPart(LasSource):
                 yield PartReader(header, map(unpacked, in_groups(self.path, nodes)), self.bounds)
         else:
             with super().open() as whole:
-                yield PartReader(whole.header, every_record(whole), self.bounds)
-
-
-def every_record(reader: Any) -> Iterator[Any]:
-    while len(record := reader.read_points(PIECE)):
-        yield record
+                yield PartReader(whole.header, whole.chunk_iterator(PIECE), self.bounds)
 
 
 class PartReader:

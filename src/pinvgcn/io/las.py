@@ -78,11 +78,11 @@ class LasSource(ScanSource):
                 self._threads = vlr.chunk_size() * vlr.item_size() <= LARGEST_CHUNK
             with self.open() as reader:
                 self.header: laspy.LasHeader = reader.header
-            self._dimensions = _dimensions(self.header.point_format)
+            self.dimensions = _dimensions(self.header.point_format)
             records = [*self.layout.vlrs, *read_evlrs(path, self.layout)]
             self.system, self.metres = system_and_unit(records)
         self.count = self.layout.count
-        self.fields = {name: dtype for name, (_, _, dtype) in self._dimensions.items()}
+        self.fields = {name: dtype for name, (_, _, dtype) in self.dimensions.items()}
         scales, offsets = np.array(self.header.scales), np.array(self.header.offsets)
         if not (np.isfinite(scales).all() and np.isfinite(offsets).all() and (scales != 0).all()):
             raise ScanFileError(
@@ -92,9 +92,9 @@ class LasSource(ScanSource):
 
     def holds(self, name: str, dtype: np.dtype) -> bool:
         """Whether values of the type can take the place of a field's: always for a standard one."""
-        if name not in self._dimensions:
+        if name not in self.dimensions:
             return False
-        dimension, index, present = self._dimensions[name]
+        dimension, index, present = self.dimensions[name]
         info = self.header.point_format.dimension_by_name(dimension)
         return info.is_standard or index is not None or (dtype == present and not info.is_scaled)
 
@@ -115,24 +115,22 @@ class LasSource(ScanSource):
 
     def field(self, record: Any, name: str) -> np.ndarray:
         """A field of points that laspy has read: (k,)."""
-        dimension, index, dtype = self._dimensions[name]
+        dimension, index, dtype = self.dimensions[name]
         values = np.array(record[dimension])  # a view of packed bytes would keep all of them in memory
         return (values if index is None else values[:, index].copy()).astype(dtype, copy=False)
 
     def check_values(self, name: str, values: npt.ArrayLike) -> None:
-        if name not in self._dimensions:
+        if name not in self.dimensions:
             return
-        dimension, index, dtype = self._dimensions[name]
+        dimension, index, dtype = self.dimensions[name]
         info = self.header.point_format.dimension_by_name(dimension)
         given = np.asarray(values)
         if len(given) == 0 or not (info.is_standard or index is not None):
             return  # an extra dimension takes the type of what replaces it
         if info.is_scaled:
             given, dtype = np.round((given - info.offsets[index]) / info.scales[index]), info.dtype.base
-        elif info.dtype is None:  # some bits of a byte
-            self._check_range(name, given, int(info.min), int(info.max))
         elif dtype.kind in "ui":
-            self._check_range(name, given, np.iinfo(dtype).min, np.iinfo(dtype).max)
+            self._check_range(name, given, int(info.min), int(info.max))
         exact_cast(name, given, dtype, f"the field {name!r} of {self.path}")
 
     def _check_range(self, name: str, given: np.ndarray, smallest: int, largest: int) -> None:
@@ -148,11 +146,6 @@ class LasSource(ScanSource):
         raise ScanFileError(
             f"The field {name!r} of {self.path} holds {smallest} to {largest}. Got {wrong[0]} instead."
         )
-
-    def dimension(self, name: str) -> tuple[str, int | None]:
-        """laspy's name of a field, and which of its elements where it has several."""
-        dimension, index, _ = self._dimensions[name]
-        return dimension, index
 
     def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
         if format not in ("las", "laz"):

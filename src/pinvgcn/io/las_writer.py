@@ -121,8 +121,13 @@ class LasWriter(ScanWriter):
             self._watched = _Watched(to)
             self._compressor = lazrs.ParLasZipCompressor(self._watched, self._vlr)
             self._opened.callback(setattr, self, "_compressor", None)
-        if self.source.partial:
-            self._totals = self._no_totals()
+        if self.source.partial:  # points are counted anew
+            import laspy
+
+            old = self.source.header
+            self._totals = laspy.LasHeader(version=old.version, point_format=old.point_format.id)
+            self._totals.scales, self._totals.offsets = old.scales, old.offsets
+            self._totals.partial_reset()
         with reading(self.source.path):
             self._reader = self._opened.enter_context(self.source.open())
 
@@ -141,9 +146,12 @@ class LasWriter(ScanWriter):
         for name, column in values.items():
             if name in self.added:
                 continue
-            dimension, index = self.source.dimension(name)
+            dimension, index, _ = self.source.dimensions[name]
             target = record[dimension]
-            target[...] = column if index is None else _replaced(target, index, column)
+            whole = column if index is None else np.array(target)
+            if index is not None:
+                whole[:, index] = column
+            target[...] = whole
         if self.source.partial and len(record):
             self._totals.grow(record)
         array = record.array
@@ -181,16 +189,6 @@ class LasWriter(ScanWriter):
             for place, start in ((AT_WAVES, layout.waves), (AT_EVLR, layout.evlr if layout.evlrs else 0)):
                 if start >= layout.tail:
                     _patch(to, place, struct.pack("<Q", start - layout.tail + end))
-
-    def _no_totals(self) -> Any:
-        """A header that counts the points of a part."""
-        import laspy
-
-        header = self.source.header
-        totals = laspy.LasHeader(version=header.version, point_format=header.point_format.id)
-        totals.scales, totals.offsets = header.scales, header.offsets
-        totals.partial_reset()
-        return totals
 
     def _write_totals(self, to: IO[bytes]) -> None:
         """The number of points, in all and by return, and their extent, into the header."""
@@ -237,12 +235,6 @@ def _same_way(old: bytes, fresh: bytes) -> bool:
     """The same kind of compressor on the same items, in chunks of one size."""
     variable = old[12:16] == b"\xff\xff\xff\xff"
     return not variable and len(old) >= 34 and old[:2] == fresh[:2] and old[32:] == fresh[32:]
-
-
-def _replaced(target: Any, index: int, column: np.ndarray) -> np.ndarray:
-    whole = np.array(target)
-    whole[:, index] = column
-    return whole
 
 
 def column_type(name: str, dtype: np.dtype) -> np.dtype:

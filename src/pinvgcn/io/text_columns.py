@@ -293,22 +293,18 @@ class NumberReader:
         self, lines: Sequence[str], first: int, names: Sequence[str], reason: str = ""
     ) -> ScanFileError:
         dialect = self.dialect
+        other = "," if dialect.decimal == "." else "."
+        places = {name: dialect.names.index(name) for name in names}
         for number, line in enumerate(lines, start=first):
-            if not are_data([line])[0]:
-                continue
-            cells = split(line, dialect.separator)
-            for name in names:
-                cell = cells[dialect.names.index(name)]
-                shown = cell.strip()
-                decimal = "," if dialect.decimal == "." else "."
-                place = dialect.names.index(name)
+            cells = split(line, dialect.separator) if are_data([line])[0] else []
+            for name, place in places.items() if cells else ():
+                shown = cells[place].strip()
                 missing = shown.strip('"') in MISSING_NUMBERS and place not in dialect.places
-                if missing or (is_number(cell) and decimal not in shown):
-                    continue
-                return ScanFileError(
-                    f"{self.path}, line {number}: column {name!r} must hold a number. "
-                    f"Got {shown[:60]!r} instead."
-                )
+                if not missing and (other in shown or not is_number(shown)):
+                    return ScanFileError(
+                        f"{self.path}, line {number}: column {name!r} must hold a number. "
+                        f"Got {shown[:60]!r} instead."
+                    )
         return ScanFileError(
             f"{self.path}, lines {first} to {first + len(lines) - 1}: cannot be read as columns of numbers "
             f"({' '.join(reason.split())[:200]})."

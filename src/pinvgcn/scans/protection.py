@@ -163,15 +163,13 @@ def protect(
     Points with another label of their own, in ``given`` (n,) codes, are free: the label is newer.
     """
     code = {str(value): number for number, value in enumerate(classes)}
-    codes, mine = {}, (Counter[Any](), Counter[Any](), Counter[str]())
+    codes, mine = {}, (Counter[Any](), Counter[Any](), Counter[Any]())
     with together(files.group):
         for at in files.mine:
             codes[at] = _read(rule, files.open(at), None if given is None else given[at], code, *mine)
-    seen, kept, free = Counter[Any](), Counter[Any](), 0
-    for one, other, count in files.group.values([list(counter.items()) for counter in mine]):
-        seen.update(dict(one))
-        kept.update(dict(other))
-        free += dict(count).get("free", 0)
+    told = files.group.values([list(counter.items()) for counter in mine])
+    seen, kept, left = (sum((Counter(dict(one[at])) for one in told), Counter[Any]()) for at in range(3))
+    free = left["free"]
     met = {word for value in seen for word in rule.named(value)}
     absent = tuple(dict.fromkeys(word for word in rule.words if word not in met))
     if not met:
@@ -193,7 +191,7 @@ def _read(
     code: Mapping[str, int],
     seen: Counter[Any],
     kept: Counter[Any],
-    free: Counter[str],
+    free: Counter[Any],
 ) -> np.ndarray:
     """The codes of one file; counts its points by class, those that are kept, and those that are free."""
     rule.check(source)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,18 +28,14 @@ PIECE = 500_000  # points read at a time
 FIT_POINTS = 200_000  # a larger scan is fitted to about this number of its points; about 1.5 GB
 
 
-class _Places:
-    """Where a job reads and writes."""
-
-    scans: Path | Sequence[Path]  # several are one cloud
-    out: Path
-    report: Path | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Options(_Places):
+class _Options:
     """What may be asked of ``segment`` and ``predict`` alike."""
 
+    if TYPE_CHECKING:
+        scans: Path | Sequence[Path]  # several are one cloud
+        out: Path
+    report: Path | None = None  # written by others, from the result of segment
     field: str | None = None  # that the class goes to
     metres: float | None = None  # per unit; None: what the file says, or 1
     tile_points: int = SIZE
@@ -91,7 +87,6 @@ class SegmentRequest(_Options):
     features: tuple[str, ...] | None = None  # None: what is useful
     relabel: bool = False
     save_model: Path | None = None
-    report: Path | None = None  # written by others, from the result
     fit_points: int = FIT_POINTS
     random_state: int = 0
     settings: Mapping[str, Any] = attribute(default_factory=dict)  # of the classifier
@@ -192,11 +187,6 @@ class ScanFiles:
 
 
 def _header(source: ScanSource) -> dict[str, Any]:
-    return {
-        "count": source.count,
-        "format": source.format,
-        "kind": "LAS" if source.format in LAS else source.format,
-        "metres": source.metres,
-        "system": source.system,
-        "fields": list(source.fields),
-    }
+    names = ("count", "format", "metres", "system")
+    told = {name: getattr(source, name) for name in names} | {"fields": list(source.fields)}
+    return told | {"kind": "LAS" if source.format in LAS else source.format}

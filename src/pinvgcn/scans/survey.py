@@ -51,13 +51,10 @@ class Survey:
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Survey:
-        frame, kept = said["frame"], said["protected"]
-        made = {
-            "frame": Frame(frame["metres"], tuple(frame["origin"]), tuple(frame["columns"])),
-            "counts": np.array(said["counts"], dtype=np.int64),
-            "protected": None if kept is None else Protected.from_dict(kept),
-        }
-        return cls(**{**said, **made})
+        metres, origin, columns = said["frame"].values()
+        frame, counts = Frame(metres, tuple(origin), tuple(columns)), np.array(said["counts"], dtype=np.int64)
+        kept = said["protected"] and Protected.from_dict(said["protected"])
+        return cls(**{**said, "frame": frame, "counts": counts, "protected": kept})
 
 
 def survey(
@@ -95,8 +92,7 @@ class _Reader:
         self.ranges = ColumnRanges([n for n in self.names if n not in self.lacking], files.group)
         self.classes = Classes()
         self.codes: dict[int, np.ndarray] = {}
-        self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
-        self.done = 0
+        self.low, self.high, self.done = np.full(3, np.inf), np.full(3, -np.inf), 0
 
     def read(self, file: int, progress: Progress) -> None:
         source = self.files.open(file)
