@@ -12,7 +12,6 @@ import pytest
 from ranks import free_port
 from street_files import environment, said
 
-
 COMPUTES = 90.0  # seconds, if nobody ends it
 SOON = 20.0  # seconds; the machine may be busy
 PROGRAM = f"""

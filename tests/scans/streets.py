@@ -13,6 +13,7 @@ from pinvgcn.datasets import generate_street, random_split
 QUICK = {"epochs": 25, "members": 1, "rank": 12, "trees": 20}
 CORNER = np.array([412_345.0, 5_654_321.0, 230.0])
 NOISE = 4
+WATER = 9  # a class that no model of these tests knows
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import laspy
 import numpy as np
 import pandas as pd
 import pytest
-from streets import QUICK
+from streets import QUICK, WATER
 
 from pinvgcn.errors import DataError, InputError, LabelError, ParameterError
 from pinvgcn.io import open_scan
@@ -18,39 +18,6 @@ from pinvgcn.scans.copies import Outcomes, ScanCopy
 from pinvgcn.scans.protection import FOREIGN, FREE, Protection, distinct, protect
 from pinvgcn.scans.requests import ScanFiles
 from pinvgcn.scans.streaming import TileAnswers
-
-WATER = 9  # a class that no model of these tests knows
-
-
-@pytest.fixture(scope="module")
-def half(street, tmp_path_factory):
-    """The street, classified by somebody but for every third point: 1; some of it water, 4 points noise."""
-    las = laspy.read(street.path)
-    classes = street.truth.copy()
-    classes[::3] = 1
-    classes[10:40] = WATER
-    classes[street.given == 7] = 7
-    las.classification = classes
-    path = tmp_path_factory.mktemp("half") / "half.laz"
-    las.write(path)
-    return path, classes
-
-
-@pytest.fixture(scope="module")
-def picked(street, tmp_path_factory):
-    """The labels of the street in a file of their own."""
-    known = np.flatnonzero((street.given > 1) & (street.given != 7))
-    path = tmp_path_factory.mktemp("picked") / "picked.csv"
-    pd.DataFrame({"index": known, "label": street.given[known]}).to_csv(path, index=False)
-    return path, known
-
-
-@pytest.fixture(scope="module")
-def model(street, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    request = SegmentRequest(street.path, "classification", folder / "out.las", settings=QUICK)
-    segment(replace(request, save_model=folder / "street.model"))
-    return folder / "street.model"
 
 
 @pytest.fixture(scope="module")

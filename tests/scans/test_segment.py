@@ -27,13 +27,6 @@ def run(street, out, **others):
     return segment(SegmentRequest(**request))
 
 
-@pytest.fixture(scope="module")
-def whole(street, tmp_path_factory):
-    """Fitted in memory, with its model."""
-    folder = tmp_path_factory.mktemp("whole")
-    return run(street, folder / "out.las", save_model=folder / "scan.model"), folder
-
-
 def test_every_point_has_a_class_and_nothing_else_has_changed(street, whole):
     result, folder = whole
     before, after = laspy.read(street.path), laspy.read(folder / "out.las")

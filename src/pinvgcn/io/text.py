@@ -239,30 +239,11 @@ def digits(column: np.ndarray) -> list[str]:
     return texts
 
 
-def _blocks(text: TextIO, path: Path) -> Iterator[list[str]]:
-    """Lists of whole lines with their ends, in order: LF, CR LF or CR. ``str.splitlines`` takes other
-    characters for line ends, too."""
-    rest = ""
-    while block := text.read(BLOCK):
-        block = rest + block
-        end = block.rfind("\n") + 1 or block[:-1].rfind("\r") + 1
-        rest = block[end:]
-        lines = io.StringIO(block[:end], newline="").readlines()
-        if max(len(rest), *map(len, lines), 0) > LONGEST:
-            raise ScanFileError(
-                f"{path} is no text scan: a line must be shorter than {LONGEST:,} bytes. Got a longer one."
-            )
-        if lines:
-            yield lines
-    if rest:
-        yield io.StringIO(rest, newline="").readlines()
-
-
 class LineReader:
     """Takes lines from a text until enough of them hold points."""
 
     def __init__(self, text: TextIO, path: Path) -> None:
-        self._blocks = _blocks(text, path)
+        self._text, self._path = text, path
         self._lines: list[str] = []
         self._next = 0
         self.number = 0  # of lines taken
@@ -294,12 +275,14 @@ class LineReader:
             yield lines
 
     def _more(self) -> bool:
-        while self._next >= len(self._lines):
-            following = next(self._blocks, None)
-            if following is None:
-                return False
-            self._lines, self._next = following, 0
-        return True
+        if self._next == len(self._lines):
+            self._lines, self._next = self._text.readlines(BLOCK), 0
+            if max(map(len, self._lines), default=0) > LONGEST:
+                raise ScanFileError(
+                    f"{self._path} is no text scan: a line must be shorter than {LONGEST:,} bytes. "
+                    "Got a longer one."
+                )
+        return bool(self._lines)
 
 
 def are_data(lines: Sequence[str]) -> list[bool]:
