@@ -130,7 +130,8 @@ class LasSource(ScanSource):
         if info.is_scaled:
             given, dtype = np.round((given - info.offsets[index]) / info.scales[index]), info.dtype.base
         elif dtype.kind in "ui":
-            self._check_range(name, given, int(info.min), int(info.max))
+            ends = info if info.dtype is None else np.iinfo(dtype)  # some bits of a byte, or whole bytes
+            self._check_range(name, given, int(ends.min), int(ends.max))
         exact_cast(name, given, dtype, f"the field {name!r} of {self.path}")
 
     def _check_range(self, name: str, given: np.ndarray, smallest: int, largest: int) -> None:

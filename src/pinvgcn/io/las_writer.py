@@ -5,17 +5,16 @@ changed in place; new ones are appended to each point as extra bytes. Then the h
 positions behind it move, and nothing else does.
 
 A record (LASF_Spec, 4) describes the extra bytes: a list of 192-byte descriptions, one for each extra
-dimension in the order of its bytes. Bytes at the end of a point without a description are allowed; before new
-columns can be described they must be too, as blocks without a type.
+dimension in the order of its bytes. Readers look at the first such record. Bytes at the end of a point that
+it does not describe stay there, behind new columns.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +45,7 @@ WAVEFORMS = (4, 5, 9, 10)
 # An octree over the packed points (COPC): the copy packs them anew, so the index would point nowhere.
 INDEX = "copc"
 EXTRA_BYTES = ("LASF_Spec", 4)
-DESCRIPTION = struct.Struct("<2xBB32s4x24x24x24x24x24x32s")  # 192 bytes: type, options, name, …, what it is
+DESCRIPTION = struct.Struct("<2xBB32s4x24x24x24x24x24x32s")  # type, options, name, …, what it is
 TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8")  # by number from 1 on
 LONGEST = 65535  # bytes of a record
 
@@ -68,13 +67,10 @@ class LasWriter(ScanWriter):
         self.added = {
             name: column_type(name, dtype) for name, dtype in columns.items() if not source.holds(name, dtype)
         }
-        form = source.header.point_format
-        self._standard = int(form.num_standard_bytes)
-        undescribed = form.dimensions[-1].num_bits // 8 if is_undescribed(form.dimensions[-1]) else 0
-        described = len(list(form.extra_dimensions)) - (undescribed > 0)
-        slots = slots_of(source.layout.vlrs, self._standard, described, undescribed)
-        self._slots = with_columns(slots, self.added)
-        self._length = self._standard + sum(slot.size for slot in self._slots)
+        self._slots, self._rest = slots_of(source, self.added)
+        self._standard = int(source.header.point_format.num_standard_bytes)
+        extra = sum(slot.size for slot in self._slots.values())
+        self._length = self._standard + extra + source.layout.record_length - self._rest
         self._vlr: lazrs.LazVlr | None = None
         self._compressor: Any = None
         self._ahead: Any = None  # points that were read and not yet written
@@ -157,18 +153,18 @@ class LasWriter(ScanWriter):
         array = record.array
         raw = array.view(np.uint8).reshape(count, array.dtype.itemsize)  # (k, bytes)
         if self.added:
-            extra = [self._bytes(slot, raw, values) for slot in self._slots]
-            raw = np.concatenate([raw[:, : self._standard], *extra], axis=1)
+            extra = [self._bytes(name, slot, raw, values) for name, slot in self._slots.items()]
+            raw = np.concatenate([raw[:, : self._standard], *extra, raw[:, self._rest :]], axis=1)
         if self.compressed:
             self._watched.call(self._compressor.compress_many, raw.reshape(-1))
         else:
             to.write(raw.data)
 
-    def _bytes(self, slot: Slot, raw: np.ndarray, values: dict[str, np.ndarray]) -> np.ndarray:
-        if slot.column is None:
-            return raw[:, slot.start : slot.stop]
-        column = np.ascontiguousarray(values[slot.column], dtype=self.added[slot.column])
-        return column.view(np.uint8).reshape(len(raw), column.itemsize)
+    def _bytes(self, name: str, slot: Slot, raw: np.ndarray, values: dict[str, np.ndarray]) -> np.ndarray:
+        if slot.start is not None:
+            return raw[:, slot.start : slot.start + slot.size]
+        column = np.ascontiguousarray(values[name], dtype=self.added[name])
+        return column.view(np.uint8).reshape(len(raw), slot.size)
 
     def _end(self, to: IO[bytes]) -> None:
         if self.compressed:
@@ -250,93 +246,43 @@ def column_type(name: str, dtype: np.dtype) -> np.dtype:
     return dtype.newbyteorder("<")
 
 
-@dataclass(frozen=True)
-class Slot:
-    """A run of extra bytes of each point: the source's (``start``, ``stop``), or a column's."""
+class Slot(NamedTuple):
+    """A run of extra bytes of each point: the source's from ``start`` on, or a column's."""
 
+    size: int
     description: bytes
-    start: int = 0
-    stop: int = 0
-    column: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.description[4:36].split(b"\0", 1)[0].decode("utf-8", "replace")
-
-    @property
-    def size(self) -> int:
-        return sum(_sizes(self.description))
+    start: int | None = None
 
 
-def slots_of(vlrs: Iterable[Record], start: int, known: int, undescribed: int) -> list[Slot]:
-    """The extra bytes of a file, which begin at byte ``start`` of each point, as its records name them.
-
-    Readers look at the first record, which describes ``known`` dimensions. Some programs write one record
-    for each dimension: the later ones then describe what readers call undescribed.
-    """
-    old = [record.data for record in vlrs if record.key == EXTRA_BYTES]
-    described = old[0][: known * DESCRIPTION.size] if known else b""
-    if undescribed:
-        later = b"".join(old[1:])
-        described += later if sum(_sizes(later)) == undescribed else _blocks(undescribed)
-    slots = []
-    for number, size in enumerate(_sizes(described)):
-        at = number * DESCRIPTION.size
-        slots.append(Slot(described[at : at + DESCRIPTION.size], start, start + size))
-        start += size
-    return slots
-
-
-def with_columns(slots: list[Slot], columns: dict[str, np.dtype]) -> list[Slot]:
-    """The slots with columns in the place of those that have their names, or at the end."""
-    slots = list(slots)
-    names = [slot.name for slot in slots]
+def slots_of(source: LasSource, columns: dict[str, np.dtype]) -> tuple[dict[str, Slot], int]:
+    """The described extra bytes of a copy, by their names: columns take the place of those of their name, or
+    follow them. And where in a point of the source the bytes begin that nobody described."""
+    form = source.header.point_format
+    old = next((record.data for record in source.layout.vlrs if record.key == EXTRA_BYTES), b"")
+    slots, at = {}, int(form.num_standard_bytes)
+    for number, info in enumerate(form.extra_dimensions):
+        if is_undescribed(info):
+            break
+        slots[info.name] = Slot(info.num_bits // 8, old[DESCRIPTION.size * number :][: DESCRIPTION.size], at)
+        at += info.num_bits // 8
     for name, dtype in columns.items():
         number = TYPES.index(dtype.str[1:]) + 1
-        new = Slot(DESCRIPTION.pack(number, 0, name.encode("utf-8"), b"written by pinvgcn"), column=name)
-        if name in names:
-            slots[names.index(name)] = new
-        else:
-            slots.append(new)
-    return slots
+        text = DESCRIPTION.pack(number, 0, name.encode("utf-8"), b"written by pinvgcn")
+        slots[name] = Slot(dtype.itemsize, text)
+    return slots, at
 
 
-def with_descriptions(vlrs: Iterable[Record], slots: list[Slot]) -> list[Record]:
-    """The VLRs with one record of all slots in the place of those that described the old ones."""
-    vlrs = list(vlrs)
-    data = b"".join(slot.description for slot in slots)
+def with_descriptions(vlrs: list[Record], slots: dict[str, Slot]) -> list[Record]:
+    """The VLRs with a record of all slots in the place of the first one; later ones that describe a slot's
+    name again are left out."""
+    data = b"".join(slot.description for slot in slots.values())
     if len(data) > LONGEST:
         raise DataError("The file has as many extra dimensions as LAS can describe; none can be added.")
     old = [record for record in vlrs if record.key == EXTRA_BYTES]
     head = old[0].head if old else VLR_HEADER.pack(b"", b"LASF_Spec", 4, 0, b"extra dimensions")
     reserved, user, key, _, text = VLR_HEADER.unpack(head)
     record = Record(*EXTRA_BYTES, VLR_HEADER.pack(reserved, user, key, len(data), text), data)
-    place = vlrs.index(old[0]) if old else len(vlrs)
-    return [*vlrs[:place], record, *(other for other in vlrs[place:] if other.key != EXTRA_BYTES)]
-
-
-def _sizes(descriptions: bytes) -> list[int]:
-    """How many bytes of a point each description stands for; none where one is not understood."""
-    if len(descriptions) % DESCRIPTION.size:
-        return []
-    sizes = []
-    for number, options, _, _ in DESCRIPTION.iter_unpack(descriptions):
-        if number > 30:
-            return []
-        width, many = np.dtype(TYPES[(number - 1) % 10]).itemsize, (number - 1) // 10 + 1
-        sizes.append(width * many if number else options)
-    return sizes
-
-
-def _blocks(count: int) -> bytes:
-    """Descriptions of ``count`` bytes without a type.
-
-    The number of bytes is where other types have options: 8 and 16 in it would promise a scale or an offset.
-    """
-    sizes: list[int] = []
-    while count > sum(sizes):
-        sizes.append(max(n for n in range(1, 256) if n <= count - sum(sizes) and not n & 24))
-    names = [f"undescribed_{number}" if number else "undescribed" for number in range(len(sizes))]
-    return b"".join(
-        DESCRIPTION.pack(0, size, name.encode(), b"") for size, name in zip(sizes, names, strict=True)
-    )
+    fields = [name.encode("utf-8").ljust(32, b"\0") for name in slots]
+    again = [one for one in old[1:] if any(field in one.data for field in fields)]
+    kept = [record if old and other is old[0] else other for other in vlrs if other not in again]
+    return kept if old else [*kept, record]
