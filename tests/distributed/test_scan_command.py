@@ -19,7 +19,6 @@ from pinvgcn.cli import main
 from pinvgcn.distributed.group import Group
 from pinvgcn.errors import ColumnError, DataError, ParameterError
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
-from pinvgcn.scans.subsample import Subsample
 
 
 @pytest.fixture(scope="module")
@@ -206,22 +205,6 @@ def test_labels_in_a_file_of_their_own(streets, alone, by_place, tmp_path):
     np.testing.assert_array_equal(result.given, np.full(5, 20))
     for found, expected in zip(read_copies(tmp_path / "copies"), read_copies(alone[1]), strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_points_are_drawn_whoever_has_them():
-    codes = np.concatenate([np.repeat([0, 1, 2], [30, 6_000, 900]), np.full(40_000, -1), np.full(50, -2)])
-    counts = np.bincount(codes[codes >= 0])
-    drawn = Subsample.of(counts, 40_000, 8_000, random_state=3)
-    numbers = np.arange(len(codes))
-    mask = drawn(numbers, codes)
-    parts = [drawn(some, codes[some]) for some in np.array_split(numbers, 5)]
-    np.testing.assert_array_equal(np.concatenate(parts), mask)
-    assert mask[:30].all()
-    assert not mask[codes == -2].any()
-    assert abs(mask.sum() - 8_000) < 5 * np.sqrt(8_000)
-    assert abs(mask[codes >= 0].sum() - 4_000) < 5 * np.sqrt(4_000)
-    assert not np.array_equal(mask, Subsample.of(counts, 40_000, 8_000, random_state=4)(numbers, codes))
-    assert Subsample.of(counts, 10, 100_000)(numbers, codes).sum() == (codes >= -1).sum()
 
 
 class TestRefusals:

@@ -1,4 +1,4 @@
-"""The files that arguments stand for, and those that a job would write."""
+"""The files that arguments stand for, those that a job would write, and its folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from pinvgcn.errors import ParameterError, PinvGCNError
 from pinvgcn.jobs import Output, check_outputs, input_files
+from pinvgcn.jobs.files import prepare_folder
 
 
 @pytest.fixture
@@ -71,3 +72,18 @@ def test_what_a_job_has_written_may_be_there(folder):
     check_outputs([Output("-o", there, own=True)], inputs=[read])
     check_outputs([Output("-o", there)], inputs=[read], force=True)
     check_outputs([Output("-o", folder / "new" / "b.las")], inputs=[read], folder=folder / "new")
+
+
+def test_a_missing_folder_is_created_with_its_parents(tmp_path):
+    folder = prepare_folder(tmp_path / "a" / "b")
+    assert folder.is_dir()
+    assert prepare_folder(folder) == folder
+    assert list(folder.iterdir()) == []
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ParameterError, match="it is a file"):
+        prepare_folder(tmp_path / "file")
+    with pytest.raises(ParameterError, match=r"Got '.*file/below'"):
+        prepare_folder(tmp_path / "file" / "below")

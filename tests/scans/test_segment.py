@@ -17,6 +17,7 @@ from pinvgcn.features import local_geometry
 from pinvgcn.features.geometry import lattice_for
 from pinvgcn.features.pyramid import LocalShapes
 from pinvgcn.scans import PredictRequest, SegmentRequest, predict, segment
+from pinvgcn.scans.labels import LabelFile
 from pinvgcn.scans.subsample import Subsample
 
 ADDED = {"confidence", "outside"}
@@ -300,21 +301,47 @@ class TestThinning:
         rng = np.random.default_rng(0)
         return rng.choice([-2, -1, 0, 1, 2], 20_000, p=[0.05, 0.8, 0.1, 0.049, 0.001]).astype(np.int16)
 
-    def test_all_labels_and_some_others(self):
+    @pytest.mark.parametrize(("size", "labels"), [(8_000, None), (4_000, 2_000)])
+    def test_labels_first_and_others_whoever_has_them(self, size, labels):
+        """All labels, or half of what is wanted and all of a rare class; by the points' numbers alone."""
         codes = self.codes()
-        rows = drawn(codes, 8_000)
-        assert abs(len(rows) - 8_000) < 5 * np.sqrt(8_000)
-        assert set(np.flatnonzero(codes >= 0)) <= set(rows)
-        assert (codes[rows] != -2).all()
-
-    def test_many_labels_are_thinned_rare_classes_are_not(self):
-        codes = self.codes()
-        rows = drawn(codes, 4_000)
+        rows, given = drawn(codes, size), np.flatnonzero(codes >= 0)
         kept = np.bincount(codes[rows][codes[rows] >= 0])
+        assert abs(len(rows) - size) < 5 * np.sqrt(size)
+        assert (codes[rows] != -2).all()
         assert kept[2] == (codes == 2).sum()
-        assert abs(kept.sum() - 2_000) < 5 * np.sqrt(2_000)
-        assert abs(len(rows) - 4_000) < 5 * np.sqrt(4_000)
+        if labels is None:
+            assert set(given) <= set(rows)
+        else:
+            assert abs(kept.sum() - labels) < 5 * np.sqrt(labels)
+        choice = Subsample.of(np.bincount(codes[given]), int((codes == -1).sum()), size)
+        numbers = np.arange(len(codes))
+        parts = [choice(some, codes[some]) for some in np.array_split(numbers, 5)]
+        np.testing.assert_array_equal(np.flatnonzero(np.concatenate(parts)), rows)
+        other = replace(choice, random_state=4)
+        assert not np.array_equal(other(numbers, codes), choice(numbers, codes))
 
     def test_small_scans_stay_whole(self):
         codes = self.codes()
         np.testing.assert_array_equal(drawn(codes, 20_000), np.flatnonzero(codes != -2))
+
+
+def test_cells_are_taken_as_they_are(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("# by hand\nindex,label\n0,pole #1\n1,pole #2\n2,None\n")
+    assert LabelFile.read(path).values.tolist() == ["pole #1", "pole #2", "None"]
+    path.write_text("")
+    with pytest.raises(DataError, match="must be a CSV of labels"):
+        LabelFile.read(path)
+
+
+def test_files_must_differ(tmp_path):
+    scan = tmp_path / "a.xyz"
+    scan.write_text("x y z label\n" + "\n".join(f"{i} 0 0 {i % 2}" for i in range(20)))
+    out = tmp_path / "out.xyz"
+    for other, message in ((out, "must be different files"), (scan, "must not write over")):
+        request = SegmentRequest(scan, "label", out, save_model=other, force=True)
+        with pytest.raises(ParameterError, match=message):
+            segment(request)
+    assert scan.read_text().startswith("x y z label")
+    assert not out.exists()
