@@ -118,32 +118,34 @@ class TextFile:
         self, file: IO[bytes], head: bytes, name: str, marked: bool, longest: int
     ) -> tuple[str | None, str]:
         """Where the bytes first are not of this encoding, None where all are, and what they are otherwise."""
-        decoder: codecs.IncrementalDecoder | None = codecs.getincrementaldecoder(name)()
-        wide = name != "utf-8"
+        decoder = codecs.getincrementaldecoder(name)()
         line, length, wrong = 1, 0, None
         odd: set[int] = set()
         block = head
         while block:
             following = file.read(BLOCK)
-            if decoder is not None:
-                try:
-                    text = decoder.decode(block, final=not following)
-                    if wide and "\0" in text:
-                        raise self._no_text(line + text[: text.index("\0")].count("\n"))
-                except UnicodeDecodeError as error:
-                    line_of_it = line + error.object[: error.start].count(b"\n")
-                    wrong, decoder = f"byte 0x{error.object[error.start]:02X} in line {line_of_it}", None
-                    if marked:
-                        raise self.error(
-                            f"{self.path} begins as {name.upper()} text, but has {wrong}, which is none. "
-                            "Save it again as UTF-8."
-                        ) from None
-            if not wide and b"\0" in block:
-                raise self._no_text(line + block[: block.index(b"\0")].count(b"\n"))
+            try:
+                text = decoder.decode(block, final=not following)
+            except UnicodeDecodeError as error:
+                line_of_it = line + error.object[: error.start].count(b"\n")
+                wrong = f"byte 0x{error.object[error.start]:02X} in line {line_of_it}"
+                if marked:
+                    raise self.error(
+                        f"{self.path} begins as {name.upper()} text, but has {wrong}, which is none. "
+                        "Save it again as UTF-8."
+                    ) from None
+                decoder = codecs.getincrementaldecoder("latin-1")()  # in which all bytes are characters
+                text = decoder.decode(block)
+            if "\0" in text:
+                number = line + text[: text.index("\0")].count("\n")
+                raise self.error(
+                    f"{self.path} must be text. Got a NUL byte in line {number}; it may be another kind of "
+                    "file, or UTF-16 without its mark: save it as UTF-8."
+                )
             odd.update(block.translate(None, COMMON))
-            line += block.count(b"\n")
-            end = max(block.rfind(b"\n"), block.rfind(b"\r"))
-            length = length + len(block) if end < 0 else len(block) - end
+            line += text.count("\n")
+            end = max(text.rfind("\n"), text.rfind("\r"))
+            length = length + len(text) if end < 0 else len(text) - end
             if length > longest:
                 raise self.error(
                     f"{self.path} has no line break in {length:,} bytes of line {line}. "
@@ -151,12 +153,6 @@ class TextFile:
                 )
             block = following
         return wrong, "cp1252" if odd and odd.isdisjoint(UNDEFINED) else "latin-1"
-
-    def _no_text(self, line: int) -> PinvGCNError:
-        return self.error(
-            f"{self.path} must be text. Got a NUL byte in line {line}; "
-            "it may be another kind of file, or UTF-16 without its mark: save it as UTF-8."
-        )
 
 
 class PackedOutput(gzip.GzipFile):
