@@ -226,7 +226,7 @@ def test_gzip(tmp_path):
         ("a,b,c\n1,2,3\n", r"line 1: .* must be called x, y and z\. Got a, b, c instead"),
         ("x,y,z\n", "holds no points: nothing follows its header"),
         ("x,y,z\n1,two,3\n", r"line 2: column 'y' must hold a number\. Got 'two' instead"),
-        ("x,y,z\n1,2,3,\n", r"line 2: must have 3 columns as its header\. Got 4 instead"),
+        ("x,y,z\n1,2,3,\n", r"line 2: must have 3 columns as the lines before it\. Got 4 instead"),
         ("1 two 3\n4 5 6\n", r"numbers in their first three columns .* Got '1 two 3' in line 1"),
         ("# nothing\n\n", "holds no points: its lines are blank or comments"),
         ("Dear all,\nhow are you?\n", r"of no known format: .* Got 'Dear all,' in line 1"),

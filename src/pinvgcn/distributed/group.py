@@ -189,7 +189,7 @@ class Group:
 
     def total(self, tensor: Tensor) -> Tensor:
         """Σ over processes, differentiable: S = Σ_p S_p, ∂L/∂S_p = Σ_q ∂L_q/∂S for L = Σ_q L_q."""
-        return tensor if self.alone else _Total.apply(tensor, self)  # type: ignore[no-any-return]
+        return tensor if self.alone else _Total.apply(tensor, self)
 
     def sum_(self, tensors: Sequence[Tensor]) -> None:
         """Σ over processes, in place, all tensors in one message."""

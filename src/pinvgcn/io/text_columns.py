@@ -88,7 +88,7 @@ def detect(path: Path, lines: Sequence[str]) -> Dialect:
 def _header(
     path: Path, lines: Sequence[str], data: list[int], separator: str
 ) -> tuple[tuple[str, ...], tuple[int, int, int]]:
-    """Names and places of the coordinates, where the first line is a header and the second has numbers."""
+    """Names and places of the coordinates, where the first line is a header and others follow."""
     first = split(lines[data[0]], separator)
     names = _unique([_clean(cell) for cell in first])
     places = _coordinates(names)
@@ -102,17 +102,6 @@ def _header(
         )
     if not second:
         raise ScanFileError(f"{path} holds no points: nothing follows its header.")
-    if len(second) != len(names):
-        raise ScanFileError(
-            f"{path}, line {data[1] + 1}: must have {len(names)} columns as its header. "
-            f"Got {len(second)} instead."
-        )
-    for place in places:
-        if not is_number(second[place]):
-            raise ScanFileError(
-                f"{path}, line {data[1] + 1}: column {names[place]!r} must hold a number. "
-                f"Got {_clean(second[place])[:60]!r} instead."
-            )
     return names, places
 
 
