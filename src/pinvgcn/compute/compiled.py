@@ -10,7 +10,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 import numba
@@ -18,7 +18,6 @@ import numba
 from pinvgcn.compute.interrupts import interrupts_wait
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_said = threading.Event()
 _first = threading.Lock()  # several threads may make the first call of a function together
 
 
@@ -40,7 +39,8 @@ def compiled(function: Function) -> Function:
     @wraps(function)
     def call(*arguments: Any) -> Any:
         if not dispatcher.signatures and not _on_disk(dispatcher):
-            _say()
+            with _first:
+                _say()
         with interrupts_wait():  # raised in a callback of the compiler it would be lost
             try:
                 return dispatcher(*arguments)
@@ -50,11 +50,9 @@ def compiled(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
+@cache
 def _say() -> None:
-    with _first:
-        if not _said.is_set():
-            _said.set()
-            print("pinvgcn compiles its loops for this machine, once: some seconds.", file=sys.stderr)
+    print("pinvgcn compiles its loops for this machine, once: some seconds.", file=sys.stderr)
 
 
 def _on_disk(dispatcher: Any) -> bool:
