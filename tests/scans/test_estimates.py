@@ -54,6 +54,14 @@ def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, ca
     announce(result, as_json=True, quiet=False)
     said = json.loads(capfd.readouterr().out)
     page = scan_page(result, None)
+    assert "Where it is unsure" in page
+    assert 'id="plan-' in page
+    first = result.questions[0]
+    assert f"<td>{first.x:.2f}</td>" in page
+    assert f"The first 10 of {len(result.questions)} places." in page
+    assert result.question_file is None
+    assert result.confidence_map.labels.sum() == 100
+    assert result.confidence_map.points.sum() + 100 + result.noise == result.source.count
     if estimate is None:
         assert said["estimate"] is None
         assert "Expected to be right" not in screen + page
@@ -92,15 +100,3 @@ def test_a_prediction_says_which_scan_it_is_about(result, monkeypatch):
     assert other.estimate.accuracy == pytest.approx(expected)
     assert other.expectation == other.estimate.sentence()
     assert other.as_dict()["estimate"]["of"] == "this scan"
-
-
-def test_the_page_shows_where_the_model_is_unsure(result):
-    page = scan_page(result, None)
-    assert "Where it is unsure" in page
-    assert 'id="plan-' in page
-    first = result.questions[0]
-    assert f"<td>{first.x:.2f}</td>" in page
-    assert f"The first 10 of {len(result.questions)} places." in page
-    assert result.question_file is None
-    assert result.confidence_map.labels.sum() == 100
-    assert result.confidence_map.points.sum() + 100 + result.noise == result.source.count
