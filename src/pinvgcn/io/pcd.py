@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import lzf
@@ -26,13 +27,21 @@ _SIZES = struct.Struct("<II")
 _EXPANSION = 88  # three bytes of LZF stand for 264 at most
 
 
-def columns_of(name: str, dtype: np.dtype, count: int) -> list[Scalar]:
-    """Those of a field."""
-    if name == "_":
-        return [Scalar("_", np.dtype(f"V{dtype.itemsize * count}"), padding=True)]
-    if count == 1:
-        return [Scalar(name, dtype)]
-    return [Scalar(f"{name}[{number}]", dtype) for number in range(count)]
+@dataclass(frozen=True)
+class PcdField:
+    """A line of the table that FIELDS, SIZE, TYPE and COUNT make together."""
+
+    name: str
+    dtype: np.dtype
+    count: int = 1
+
+    @property
+    def columns(self) -> list[Scalar]:
+        if self.name == "_":
+            return [Scalar("_", np.dtype(f"V{self.dtype.itemsize * self.count}"), padding=True)]
+        if self.count == 1:
+            return [Scalar(self.name, self.dtype)]
+        return [Scalar(f"{self.name}[{number}]", self.dtype) for number in range(self.count)]
 
 
 def looks_like_pcd(head: bytes) -> bool:
@@ -44,9 +53,8 @@ def looks_like_pcd(head: bytes) -> bool:
     return bool(words) and words[0] in (b"VERSION", b"FIELDS")
 
 
-def read_header(path: Path) -> tuple[list[bytes], list[list[Scalar]], int, str]:
-    """The lines up to ``DATA``, with their ends; the columns of each field, the number of points, the
-    encoding."""
+def read_header(path: Path) -> tuple[list[bytes], list[PcdField], int, str]:
+    """The lines up to ``DATA``, with their ends; the fields, the number of points, the encoding."""
     with path.open("rb") as file:
         start = file.read(LONGEST_HEADER)
     lines: list[bytes] = []
@@ -68,7 +76,7 @@ def read_header(path: Path) -> tuple[list[bytes], list[list[Scalar]], int, str]:
     raise ScanFileError(f"{path} is truncated or damaged: its PCD header does not end.")
 
 
-def _meaning(path: Path, found: dict[str, list[str]]) -> tuple[list[list[Scalar]], int, str]:
+def _meaning(path: Path, found: dict[str, list[str]]) -> tuple[list[PcdField], int, str]:
     missing = [key for key in ("FIELDS", "SIZE", "TYPE", "DATA") if not found.get(key)]
     if missing or not (found.get("POINTS") or (found.get("WIDTH") and found.get("HEIGHT"))):
         raise ScanFileError(
@@ -81,9 +89,11 @@ def _meaning(path: Path, found: dict[str, list[str]]) -> tuple[list[list[Scalar]
             f"{path} is damaged: FIELDS, SIZE, TYPE and COUNT must be equally long. Got {len(names)}, "
             f"{len(found['SIZE'])}, {len(found['TYPE'])} and {len(counts)} instead."
         )
-    types = [_type(path, kind, size) for kind, size in zip(found["TYPE"], found["SIZE"], strict=True)]
-    times = [_number(path, "COUNT", count) for count in counts]
-    if 0 in times or sum(dtype.itemsize * n for dtype, n in zip(types, times, strict=True)) > LONGEST_ROW:
+    fields = [
+        PcdField(name, _type(path, kind, size), _number(path, "COUNT", count))
+        for name, size, kind, count in zip(names, found["SIZE"], found["TYPE"], counts, strict=True)
+    ]
+    if any(f.count == 0 for f in fields) or sum(f.dtype.itemsize * f.count for f in fields) > LONGEST_ROW:
         raise ScanFileError(
             f"{path} is damaged: COUNT must be 1 or a few. Got {' '.join(counts)[:60]} instead."
         )
@@ -96,7 +106,7 @@ def _meaning(path: Path, found: dict[str, list[str]]) -> tuple[list[list[Scalar]
         raise ScanFileError(
             f"{path}: DATA must be one of {', '.join(ENCODINGS)}. Got {encoding[:60]!r} instead."
         )
-    return list(map(columns_of, names, types, times)), count, encoding
+    return fields, count, encoding
 
 
 def _type(path: Path, kind: str, size: str) -> np.dtype:
@@ -120,7 +130,7 @@ class PcdSource(RowSource):
         with reading(path):
             lines, self._fields, count, encoding = read_header(path)
             self._packed, text = encoding == "binary_compressed", encoding == "ascii"
-            columns = [column for field in self._fields for column in field]
+            columns = [column for field in self._fields for column in field.columns]
             start = len(lines) if text else sum(map(len, lines))
             self._describe(columns, count, start, ascii=text, squeezed=self._packed)
 
@@ -131,7 +141,7 @@ class PcdSource(RowSource):
         whole = _unpacked(self.path, self.offset, self.count * self.row.itemsize)
         blocks, at = [], 0
         for field in self._fields:  # column by column
-            width = sum(column.dtype.itemsize for column in field)
+            width = sum(column.dtype.itemsize for column in field.columns)
             blocks.append(whole[at : at + width * self.count].reshape(self.count, width))
             at += width * self.count
         rows = np.concatenate(blocks, axis=1).view(self.row)[:, 0]
