@@ -8,7 +8,7 @@ import lzf
 import numpy as np
 import pytest
 
-from pinvgcn.errors import ScanFileError
+from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io import open_scan
 
 ENCODINGS = ("ascii", "binary", "binary_compressed")
@@ -83,6 +83,32 @@ def test_what_numpy_wrote_is_read(tmp_path, encoding):
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_copy_is_what_numpy_would_have_written(tmp_path, encoding):
+    path, out, columns = tmp_path / "scan.pcd", tmp_path / "copy.pcd", table()
+    path.write_bytes(pcd(encoding, columns))
+    source = open_scan(path)
+    with source.writer(out, {}):
+        pass
+    # what is packed by columns is unpacked in the copy
+    fields, kept = FIELDS, encoding
+    if encoding == "binary_compressed":
+        fields, kept = {name: field for name, field in FIELDS.items() if name != "_"}, "binary"
+    assert out.read_bytes() == pcd(kept, columns, fields)
+
+    rng = np.random.default_rng(1)
+    label, chance = rng.integers(0, 9, N).astype("u4"), rng.random(N).astype("f4")
+    ring, normal = rng.random(N), rng.random(N).astype("f4")
+    new = {"label": label, "chance": chance, "ring": ring, "normal[1]": normal}
+    with source.writer(out, {name: column.dtype for name, column in new.items()}) as writer:
+        for start in range(0, N, 11):
+            writer.write({name: column[start : start + 11] for name, column in new.items()})
+    changed = columns | {"label": label[:, None], "chance": chance[:, None], "ring": ring[:, None]}
+    changed["normal"] = np.stack([columns["normal"][:, 0], normal, columns["normal"][:, 2]], axis=1)
+    fields = fields | {"ring": ("f8", 1), "chance": ("f4", 1)}
+    assert out.read_bytes() == pcd(kept, changed, fields)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_pypcd4_reads_a_copy(tmp_path, encoding):
     pypcd4 = pytest.importorskip("pypcd4", reason="pypcd4 is not installed")
     path, out, columns = tmp_path / "scan.pcd", tmp_path / "copy.pcd", table()
@@ -91,18 +117,34 @@ def test_pypcd4_reads_a_copy(tmp_path, encoding):
     with open_scan(path).writer(out, {"class": "u1"}) as writer:
         writer.write({"class": np.arange(N) % 7})
     cloud = pypcd4.PointCloud.from_path(out)
-    kept = [name for name in plain if name not in ("x", "y", "z", "_")]
-    assert cloud.fields == ("x", "y", "z", *kept, "class")
-    np.testing.assert_array_equal(cloud.numpy(("x", "y", "z")), open_scan(path).read().points)
-    for name in kept:
+    assert cloud.fields == (*plain, "class")
+    for name in plain:
         np.testing.assert_array_equal(cloud.pc_data[name], columns[name][:, 0])
     np.testing.assert_array_equal(cloud.pc_data["class"], np.arange(N) % 7)
+
+
+def test_noise_that_does_not_compress_is_packed_all_the_same(tmp_path):
+    path, out = tmp_path / "scan.pcd", tmp_path / "copy.pcd"
+    path.write_bytes(pcd("binary_compressed", table()))
+    noise = np.random.default_rng(0).random(N)
+    with open_scan(path).writer(out, {"noise": "f8"}) as writer:
+        writer.write({"noise": noise})
+    np.testing.assert_array_equal(open_scan(out).read().fields["noise"], noise)
 
 
 def test_points_can_be_counted_by_width_and_height(tmp_path):
     path = tmp_path / "scan.pcd"
     path.write_bytes(pcd("ascii", table()).replace(b"POINTS 50\n", b""))
     assert open_scan(path).count == N
+
+
+def test_an_element_keeps_the_type_of_its_field(tmp_path):
+    path = tmp_path / "scan.pcd"
+    path.write_bytes(pcd("binary", table()))
+    with pytest.raises(
+        DataError, match=r"'normal\[1\]' is one element of a field .* must keep its type float32"
+    ):
+        open_scan(path).writer(tmp_path / "copy.pcd", {"normal[1]": "f8"})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""Writing a scan anew: in another format than its own, and PLY and PCD always.
+"""Writing a scan in another format than its own. Points and fields are carried over, and nothing else.
 
-Points and fields are carried over, and nothing else. PLY and PCD are packed, little endian; they and text
-hold coordinates in double precision. LAS holds them as multiples of a scale, and would round them: only
-sources that say how far become LAS.
+PLY, PCD and text hold coordinates in double precision. LAS holds them as multiples of a scale, and would
+round them: only sources that say how far become LAS.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ class NewFile(ScanWriter):
 
     def _column(self, name: str, dtype: np.dtype) -> Scalar:
         plain = "_".join(name.split())  # neither format has names with spaces
-        return Scalar(plain, narrowed(plain, dtype, MODULES[self.format].WIDTHS, self.format.upper()))
+        narrow = narrowed(plain, dtype, MODULES[self.format].WIDTHS, self.format.upper())
+        return Scalar(plain, narrow.newbyteorder("<"))
 
     def _open(self, path: Path) -> IO[bytes]:
         return open_output(path, self.out) if self.format == "text" else path.open("wb")

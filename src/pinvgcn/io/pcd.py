@@ -1,8 +1,9 @@
 """PCD: text, packed rows, or columns packed by LZF.
 
 The header has lines ``KEY values`` up to ``DATA``. Fields called ``_`` fill space. A field with a COUNT above
-1 is that many scalars, called ``name[0]``, ``name[1]`` and so on. ``DATA binary_compressed`` packs all
-columns at once: such a file is unpacked in memory, which takes 4 GiB at most. Copies have ``DATA binary``.
+1 is that many scalars, called ``name[0]``, ``name[1]`` and so on. In a copy comments, viewpoint and grid
+stay. ``DATA binary_compressed`` packs all columns at once: such a file is unpacked in memory, which takes
+4 GiB at most, and its copy has ``DATA binary``.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import lzf
 import numpy as np
 
-from pinvgcn.errors import ScanFileError
+from pinvgcn.errors import DataError, ScanFileError
 from pinvgcn.io.atomic import reading
-from pinvgcn.io.point_rows import LONGEST_HEADER, LONGEST_ROW, RowSource, Scalar
-from pinvgcn.io.scan import ScanChunk
+from pinvgcn.io.point_rows import LONGEST_HEADER, LONGEST_ROW, RowSource, RowWriter, Scalar, narrowed
+from pinvgcn.io.scan import ScanChunk, ScanWriter
 
 ENCODINGS = ("ascii", "binary", "binary_compressed")
 WIDTHS = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
@@ -128,25 +130,34 @@ class PcdSource(RowSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            lines, self._fields, count, encoding = read_header(path)
-            self._packed, text = encoding == "binary_compressed", encoding == "ascii"
-            columns = [column for field in self._fields for column in field.columns]
-            start = len(lines) if text else sum(map(len, lines))
-            self._describe(columns, count, start, ascii=text, squeezed=self._packed)
+            self.lines, self.groups, count, self.encoding = read_header(path)
+            self.header_bytes = sum(map(len, self.lines))
+            self.compressed, text = self.encoding == "binary_compressed", self.encoding == "ascii"
+            columns = [column for field in self.groups for column in field.columns]
+            self._describe(columns, count, len(self.lines) if text else self.header_bytes, ascii=text)
+            if not self.compressed:
+                self.check_size(2 * len(columns) - 1 if text else self.row.itemsize)
 
-    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
-        if not self._packed:
-            yield from super()._pieces(size, names)
-            return
+    def unpacked_rows(self) -> np.ndarray:
+        """The rows (n, length) of a file that is packed by columns; only their order in memory is another."""
         whole = _unpacked(self.path, self.offset, self.count * self.row.itemsize)
         blocks, at = [], 0
-        for field in self._fields:  # column by column
+        for field in self.groups:
             width = sum(column.dtype.itemsize for column in field.columns)
             blocks.append(whole[at : at + width * self.count].reshape(self.count, width))
             at += width * self.count
-        rows = np.concatenate(blocks, axis=1).view(self.row)[:, 0]
+        return np.concatenate(blocks, axis=1)
+
+    def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
+        if not self.compressed:
+            yield from super()._pieces(size, names)
+            return
+        rows = self.unpacked_rows()
         for start in range(0, self.count, size):
             yield self._piece(start, rows[start : start + size], names)
+
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+        return PcdWriter(self, out, columns) if format == "pcd" else None
 
 
 def _unpacked(path: Path, offset: int, expected: int) -> np.ndarray:
@@ -173,16 +184,77 @@ def _unpacked(path: Path, offset: int, expected: int) -> np.ndarray:
     return np.frombuffer(result, np.uint8)
 
 
+class PcdWriter(RowWriter):
+    """Writes the encoding of its source."""
+
+    source: PcdSource
+
+    def __init__(self, source: PcdSource, out: Path, columns: dict[str, np.dtype]) -> None:
+        super().__init__(source, out, columns)
+        for number, column in self.replaced.items():
+            if "[" in column.name and column is not source.columns[number]:
+                raise DataError(
+                    f"{column.name!r} is one element of a field of {source.path} and must keep its type "
+                    f"{source.fields[column.name]}. Got {column.dtype.name} instead."
+                )
+
+    def file_type(self, name: str, dtype: np.dtype) -> np.dtype:
+        return narrowed(name, dtype, WIDTHS, "PCD").newbyteorder("<")
+
+    def header(self) -> bytes:
+        fields, number = [], 0
+        for field in self.source.groups:
+            new = self.replaced.get(number)
+            fields.append(field if new is None or field.count > 1 else PcdField(field.name, new.dtype))
+            number += len(field.columns)
+        table = _table([*fields, *(PcdField(column.name, column.dtype) for column in self.appended)])
+        if self.source.compressed:
+            table["DATA"] = ["binary"]
+        return b"".join(_exchanged_values(line, table) for line in self.source.lines)
+
+    def _begin(self, to: IO[bytes]) -> None:
+        super()._begin(to)
+        if self.source.compressed:
+            with reading(self.source.path):
+                self._left = self.source.unpacked_rows()
+            self._opened.callback(delattr, self, "_left")
+
+    def _rows(self, count: int) -> np.ndarray:
+        if not self.source.compressed:
+            return super()._rows(count)
+        rows, self._left = self._left[:count], self._left[count:]
+        return rows
+
+    def _end(self, to: IO[bytes]) -> None:
+        if not self.source.compressed:
+            super()._end(to)
+
+
+def _table(fields: Sequence[PcdField]) -> dict[str, list[str]]:
+    return {
+        "FIELDS": [field.name for field in fields],
+        "SIZE": [str(field.dtype.itemsize) for field in fields],
+        "TYPE": [field.dtype.kind.upper() for field in fields],
+        "COUNT": [str(field.count) for field in fields],
+    }
+
+
+def _exchanged_values(line: bytes, table: dict[str, list[str]]) -> bytes:
+    """A line of the header with the values of the table, as it is where they are the same."""
+    key, *old = line.decode("latin-1").split() or [""]
+    if table.get(key, old) == old:
+        return line
+    return " ".join([key, *table[key]]).encode("latin-1", "replace") + line[len(line.rstrip(b"\r\n")) :]
+
+
 def new_header(columns: list[Scalar], count: int) -> bytes:
     """The header of a new file with packed rows."""
-    kinds = [column.dtype for column in columns]
+    table = _table([PcdField(column.name, column.dtype) for column in columns])
     lines = [
         "# .PCD v0.7 - Point Cloud Data file format",
         "VERSION 0.7",
-        f"FIELDS {' '.join(column.name for column in columns)}",
-        f"SIZE {' '.join(str(kind.itemsize) for kind in kinds)}",
-        f"TYPE {' '.join(kind.kind.upper() for kind in kinds)}",
-        f"COUNT {' '.join('1' for _ in kinds)}",
-        f"WIDTH {count}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {count}\nDATA binary\n",
+        *(" ".join([key, *values]) for key, values in table.items()),
+        f"WIDTH {count}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {count}",
+        "DATA binary\n",
     ]
     return "\n".join(lines).encode("latin-1", "replace")

@@ -1,7 +1,7 @@
 """PLY: the vertices of a file, as text, little endian or big endian.
 
-Lists are read past behind the vertices, where faces are; lists in the vertices, or in elements before them,
-are refused. A copy has the vertices alone.
+Other elements and comments stay in a copy as they are. Lists are read past behind the vertices, where faces
+are; lists in the vertices, or in elements before them, are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.atomic import reading
-from pinvgcn.io.point_rows import LONGEST_HEADER, RowSource, Scalar, row_type
+from pinvgcn.io.point_rows import LONGEST_HEADER, RowSource, RowWriter, Scalar, narrowed
+from pinvgcn.io.scan import ScanWriter
 
 Order = Literal["<", ">", "="]
 ORDERS: dict[str, Order] = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
@@ -30,15 +31,20 @@ WIDTHS = {"i": (1, 2, 4), "u": (1, 2, 4), "f": (4, 8)}
 
 @dataclass
 class PlyElement:
-    """``count`` rows of the same properties."""
+    """``count`` rows of the same properties; ``lines`` says where in the header each property is."""
 
     name: str
     count: int
     properties: list[Scalar] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
     has_lists: bool = False
 
+    @property
+    def width(self) -> int:
+        return sum(item.dtype.itemsize for item in self.properties)
 
-def read_header(path: Path) -> tuple[list[bytes], str, list[PlyElement]]:
+
+def read_header(path: Path) -> tuple[list[bytes], Order, list[PlyElement]]:
     """The lines up to ``end_header``, with their ends; the order of bytes, "=" for text; the elements."""
     with path.open("rb") as file:
         every = file.read(LONGEST_HEADER).splitlines(keepends=True)
@@ -48,7 +54,7 @@ def read_header(path: Path) -> tuple[list[bytes], str, list[PlyElement]]:
         raise ScanFileError(f"{path} is truncated or damaged: its PLY header does not end.")
     order: Order | None = None
     elements: list[PlyElement] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines):
         match line.decode("latin-1").split():
             case [] | ["ply" | "comment" | "obj_info" | "end_header", *_]:
                 continue
@@ -63,10 +69,11 @@ def read_header(path: Path) -> tuple[list[bytes], str, list[PlyElement]]:
             case ["property", kind, name] if elements and kind in TYPES:
                 dtype = np.dtype(TYPES[kind]).newbyteorder(order or "=")
                 elements[-1].properties.append(Scalar(name, dtype))
+                elements[-1].lines.append(number)
             case _:
                 shown = line.strip()[:60].decode("latin-1")
                 raise ScanFileError(
-                    f"{path}, line {number}: must be a line of a PLY header. Got {shown!r} instead."
+                    f"{path}, line {number + 1}: must be a line of a PLY header. Got {shown!r} instead."
                 )
     if order is None:
         raise ScanFileError(f"{path} is damaged: its header must have a line 'format'. Got none.")
@@ -79,27 +86,67 @@ class PlySource(RowSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            lines, order, elements = read_header(path)
-            places = [place for place, element in enumerate(elements) if element.name == "vertex"]
-            if len(places) != 1:
-                names = ", ".join(element.name for element in elements) or "none"
+            self.lines, self.order, self.elements = read_header(path)
+            found = [element for element in self.elements if element.name == "vertex"]
+            if len(found) != 1:
+                names = ", ".join(element.name for element in self.elements) or "none"
                 raise ScanFileError(f"{path} must have one element 'vertex'. Got {names} instead.")
-            before, vertex = elements[: places[0]], elements[places[0]]
-            lists = next((element.name for element in (*before, vertex) if element.has_lists), None)
-            if lists is not None:
-                raise ScanFileError(
-                    f"{path}: the vertices and what is before them must be scalars. Got a list in the "
-                    f"element {lists!r}; save the file without it."
-                )
-            text = order == "="
-            start = len(lines) if text else sum(map(len, lines))
-            for one in filter(lambda element: element.properties, before):
-                start += one.count * (1 if text else row_type(one.properties).itemsize)
-            self._describe(vertex.properties, vertex.count, start, ascii=text)
+            self.vertex = found[0]
+            self.header_bytes = sum(map(len, self.lines))
+            text = self.order == "="
+            self._describe(self.vertex.properties, self.vertex.count, self._offset(text), ascii=text)
+            self.check_size(2 * len(self.columns) - 1 if text else self.vertex.width)
+
+    def _offset(self, text: bool) -> int:
+        """Where the vertices start: the byte, or in text the line."""
+        before = self.elements[: self.elements.index(self.vertex)]
+        lists = next((element.name for element in (*before, self.vertex) if element.has_lists), None)
+        if lists is not None:
+            raise ScanFileError(
+                f"{self.path}: the vertices and what is before them must be scalars. Got a list in the "
+                f"element {lists!r}; save the file without it."
+            )
+        if not text:
+            return self.header_bytes + sum(element.count * element.width for element in before)
+        missing = sum(element.count for element in before if element.properties)
+        file, lines = self.open_lines()
+        with file:
+            lines.skip(len(self.lines))
+            while missing:
+                _, found = lines.take(min(missing, 100_000))
+                if not found:
+                    raise ScanFileError(f"{self.path} is truncated: it ends before its vertices.")
+                missing -= found
+            return lines.number
+
+    def own_writer(self, out: Path, columns: dict[str, np.dtype], format: str) -> ScanWriter | None:
+        return PlyWriter(self, out, columns) if format == "ply" else None
+
+
+class PlyWriter(RowWriter):
+    """Writes the encoding of its source."""
+
+    source: PlySource
+
+    def file_type(self, name: str, dtype: np.dtype) -> np.dtype:
+        return narrowed(name, dtype, WIDTHS, "PLY").newbyteorder(self.source.order)
+
+    def header(self) -> bytes:
+        lines, vertex = list(self.source.lines), self.source.vertex
+        end = b"\r\n" if lines[0].endswith(b"\r\n") else lines[0][-1:]
+        for number, column in self.replaced.items():
+            if column is not self.source.columns[number]:
+                lines[vertex.lines[number]] = property_line(column) + end
+        lines[vertex.lines[-1]] += b"".join(property_line(column) + end for column in self.appended)
+        return b"".join(lines)
+
+
+def property_line(column: Scalar) -> bytes:
+    return f"property {NAMES[column.dtype.str[1:]]} {column.name}".encode("latin-1", "replace")
 
 
 def new_header(columns: list[Scalar], count: int) -> bytes:
     """The header of a new file, little endian."""
-    properties = [f"property {NAMES[column.dtype.str[1:]]} {column.name}" for column in columns]
-    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {count}", *properties]
-    return "\n".join([*lines, "end_header", ""]).encode("latin-1", "replace")
+    properties = [property_line(column) for column in columns]
+    lines = [b"ply", b"format binary_little_endian 1.0", f"element vertex {count}".encode(), *properties]
+    return b"\n".join([*lines, b"end_header", b""])

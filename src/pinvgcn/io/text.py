@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -218,6 +219,23 @@ def exchanged(line: str, separator: str, cells: dict[int, str]) -> str:
         start, stop = spans[place]
         body = body[:start] + cell + body[stop:]
     return body + end
+
+
+def put_cells(
+    lines: list[str],
+    data: Sequence[bool],
+    separator: str,
+    replaced: Sequence[tuple[int, Sequence[str]]],
+    appended: Sequence[Sequence[str]],
+) -> None:
+    """Put new cells into the ``data`` lines: columns in the place of others, and columns at their end."""
+    ends = list(zip(*appended, strict=True))
+    for point, number in enumerate(compress(range(len(lines)), data)):
+        if replaced:
+            cells = {place: texts[point] for place, texts in replaced}
+            lines[number] = exchanged(lines[number], separator, cells)
+        if appended:
+            lines[number] = extended(lines[number], separator, ends[point])
 
 
 def quoted(text: str, separator: str, *, always: bool = False) -> str:

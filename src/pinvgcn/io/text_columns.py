@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import io
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -22,15 +21,7 @@ import pandas as pd
 
 from pinvgcn.errors import ScanFileError
 from pinvgcn.io.scan import ScanChunk
-from pinvgcn.io.text import (
-    COMMENTS,
-    MISSING_NUMBERS,
-    SEPARATORS,
-    LineReader,
-    are_data,
-    is_number,
-    split,
-)  # fmt: skip
+from pinvgcn.io.text import COMMENTS, MISSING_NUMBERS, SEPARATORS, are_data, is_number, split
 
 WAYS = (*SEPARATORS, "")  # the last one: white space
 MOST = 5000  # columns
@@ -173,23 +164,14 @@ class NumberReader:
         self.path = path
         self.dialect = dialect
 
-    def pieces(
-        self, lines: LineReader, size: int, types: dict[str, np.dtype], *, most: int = sys.maxsize
-    ) -> Iterator[ScanChunk]:
-        """The next points, ``most`` of them, with the named columns, each in its type."""
+    def chunk(self, start: int, lines: Sequence[str], first: int, types: dict[str, np.dtype]) -> ScanChunk:
+        """The points of the data lines with the named columns, each in its type."""
         axes = [self.dialect.names[place] for place in self.dialect.places]
         every = {**dict.fromkeys(axes, np.dtype(np.float64)), **types}
-        start = 0
-        while start < most:
-            first = lines.number + 1
-            taken, found = lines.take(min(size, most - start))
-            if not found:
-                return
-            frame = self._frame(taken, first, every, list(every))
-            columns = {name: frame[name].to_numpy(dtype, copy=True) for name, dtype in every.items()}
-            points = np.stack([columns[axis] for axis in axes], axis=1)  # (k, 3)
-            yield ScanChunk(start, points, {name: columns[name] for name in types})
-            start += found
+        frame = self._frame(lines, first, every, list(every))
+        columns = {name: frame[name].to_numpy(dtype, copy=True) for name, dtype in every.items()}
+        points = np.stack([columns[axis] for axis in axes], axis=1)  # (k, 3)
+        return ScanChunk(start, points, {name: columns[name] for name in types})
 
     def types(self, lines: Sequence[str], first: int, types: dict[str, np.dtype]) -> dict[str, np.dtype]:
         """The types widened so that they hold these lines too: nothing → whole numbers → numbers, or words.
@@ -219,7 +201,11 @@ class NumberReader:
         raise self._wrong_cell(lines, first, [name])
 
     def _frame(
-        self, lines: Sequence[str], first: int, types: dict[str, np.dtype], names: list[str]
+        self,
+        lines: Sequence[str],
+        first: int,
+        types: dict[str, np.dtype],
+        names: list[str],
     ) -> pd.DataFrame:
         """The named columns; those without a type get the narrowest that fits."""
         dialect = self.dialect

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress
 from pathlib import Path
 from typing import IO
 
@@ -23,9 +22,9 @@ from pinvgcn.io.text import (
     TextFile,
     are_data,
     digits,
-    exchanged,
     extended,
     open_output,
+    put_cells,
     quoted,
 )
 from pinvgcn.io.text_columns import EMPTY, Dialect, NumberReader, detect
@@ -79,8 +78,16 @@ class TextSource(ScanSource):
         return count, {name: np.dtype(float) if dtype == EMPTY else dtype for name, dtype in types.items()}
 
     def _pieces(self, size: int, names: Sequence[str]) -> Iterator[ScanChunk]:
+        types = {name: self.fields[name] for name in names}
+        start = 0
         with self.lines() as lines:
-            yield from self.numbers.pieces(lines, size, {name: self.fields[name] for name in names})
+            while True:
+                first = lines.number + 1
+                taken, found = lines.take(size)
+                if not found:
+                    return
+                yield self.numbers.chunk(start, taken, first, types)
+                start += found
 
     def _place(self, point: int) -> str:
         with reading(self.path), self.lines() as lines:
@@ -123,16 +130,9 @@ class TextWriter(ScanWriter):
     def _write(self, values: dict[str, np.ndarray], count: int, to: IO[bytes]) -> None:
         with reading(self.source.path):
             lines, _ = self._lines.take(count)
-        separator = self.source.dialect.separator
         replaced = [(place, self._texts(values[name])) for name, place in self._replaced.items()]
         appended = [self._texts(values[name]) for name in self._appended]
-        for point, number in enumerate(compress(range(len(lines)), are_data(lines))):
-            line = lines[number]
-            if replaced:
-                line = exchanged(line, separator, {place: texts[point] for place, texts in replaced})
-            if appended:
-                line = extended(line, separator, [texts[point] for texts in appended])
-            lines[number] = line
+        put_cells(lines, are_data(lines), self.source.dialect.separator, replaced, appended)
         to.write(self._encoded(lines))
 
     def _end(self, to: IO[bytes]) -> None:
