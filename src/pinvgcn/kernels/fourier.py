@@ -44,11 +44,8 @@ class FourierKernel(SeriesKernel):
         for period, K, k_max in zip(self.periods, largest, self.largest_modes, strict=True):
             k = np.arange(-k_max, k_max + 1)
             squares = squares[..., None] + (k / K) ** 2
-            logs = (
-                logs[..., None]
-                + math.log(math.sqrt(math.pi) * sigma / period)
-                - (math.pi * sigma * k / period) ** 2
-            )
+            scale = math.log(math.sqrt(math.pi) * sigma / period)
+            logs = logs[..., None] + scale - (math.pi * sigma * k / period) ** 2
         self._matters = squares <= 1
         self._weights = np.where(self._matters, np.exp(logs), 0.0)  # b on the box of modes
 
