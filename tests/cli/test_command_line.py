@@ -19,10 +19,9 @@ from typer.main import get_command
 from pinvgcn.cli import main
 from pinvgcn.cli.app import app
 from pinvgcn.cli.compare import compare
-from pinvgcn.cli.datasets import SIZES
 from pinvgcn.cli.demo import demo
 from pinvgcn.cli.reproduce import reproduce
-from pinvgcn.datasets import dataset_info, dataset_names, load_dataset
+from pinvgcn.datasets import dataset_info, dataset_names
 from pinvgcn.errors import DataError, RankWarning
 from pinvgcn.experiments import comparison
 from pinvgcn.experiments import demo as demo_job
@@ -233,7 +232,7 @@ def test_datasets_lists_every_name(
     lines = quiet.readouterr().out.splitlines()
     of = {line.split()[0]: line for line in lines if line.split()}
     for name in dataset_names():
-        assert f"{SIZES[name][0]:,}" in of[name]
+        assert f"{dataset_info(name).rows:,}" in of[name]
         assert dataset_info(name).description[:20] in of[name]
     assert "in the package" in of["mushroom"]
     assert "generated" in of["street"]
@@ -261,16 +260,6 @@ def test_datasets_with_a_wrong_data_folder(
     err = quiet.readouterr().err
     assert err.count("\n") == 1
     assert "PINVGCN_DATA" in err
-
-
-@pytest.mark.parametrize("name", ["mushroom", "street"])
-def test_the_listed_sizes_are_true(name: str) -> None:
-    data = load_dataset(name)
-    assert SIZES[name] == (len(data.y), len(data.target_names))
-
-
-def test_every_data_set_has_a_listed_size() -> None:
-    assert set(SIZES) == set(dataset_names())
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:
