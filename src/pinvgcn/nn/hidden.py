@@ -167,13 +167,5 @@ class _Hidden(torch.autograd.Function):
 
         list(plan.run(work, range(len(parts))))
 
-        def total(d: Tensor) -> Tensor:
-            return ctx.scale * d.sum(dim=0)
-
-        return (
-            None,
-            d_before,
-            None if d_own is None else total(d_own),
-            total(d_bias),
-            *(total(d) for d in d_thetas),
-        )
+        totals = (None if d is None else ctx.scale * d.sum(dim=0) for d in (d_own, d_bias, *d_thetas))
+        return None, d_before, *totals
