@@ -65,19 +65,10 @@ def write_scan_report(
     result.seconds["holding out labels"] = time.perf_counter() - started
     tell("Drawing the report", 0, 1)
     started = time.perf_counter()
-    write_text(path, scan_page(result, heldout))
-    result.seconds["report"] = time.perf_counter() - started
-    return heldout
-
-
-def scan_page(result: ScanResult, heldout: HeldOut | None) -> str:
-    assert result.sample is not None
-    started = time.perf_counter()
     prior = result.counts / max(int(result.counts.sum()), 1)
     names = [name_of(value, asprs=result.asprs) for value in result.classes]
     recall = np.full(len(names), np.nan) if heldout is None else heldout.ours.recall
-    drawn = _scan_figures(result, heldout)
-    return render(
+    page = render(
         "segment.html",
         result=result,
         heldout=heldout,
@@ -85,9 +76,12 @@ def scan_page(result: ScanResult, heldout: HeldOut | None) -> str:
         classes=list(zip(names, result.given, result.counts, prior, recall, strict=True)),
         shown=len(result.sample.points),
         places=result.questions[:QUESTIONS],
-        figures=drawn,
+        figures=_scan_figures(result, heldout),
         stages={**result.seconds, "report": time.perf_counter() - started},
     )
+    write_text(path, page)
+    result.seconds["report"] = time.perf_counter() - started
+    return heldout
 
 
 def _scan_figures(result: ScanResult, heldout: HeldOut | None) -> dict[str, str]:
@@ -102,7 +96,7 @@ def _scan_figures(result: ScanResult, heldout: HeldOut | None) -> dict[str, str]
         places = [(one.x, one.y) for one in result.questions[:QUESTIONS]]
         found["plan"] = figures.plan(result.confidence_map, places)
     if heldout is not None:
-        broken = tuple(name.replace(" ", "\n") for name in names)
+        broken = [name.replace(" ", "\n") for name in names]
         found["confusion"] = figures.confusion(heldout.ours.confusion, broken, "scan")
     return found
 
@@ -118,7 +112,7 @@ def _network(model: PinvGCNClassifier, kind: str, title: str) -> dict[str, str]:
 def write_table_report(
     result: Classified,
     heldout: HeldOut | None,
-    path: str | Path,
+    path: Path,
     *,
     out: Path | None = None,
     questions: Sequence[RowQuestion] = (),
@@ -128,19 +122,6 @@ def write_table_report(
     """Write the page, whole or not at all; ``question_file`` has all ``questions``."""
     path = check_output(path, force=force)
     started = time.perf_counter()
-    write_text(path, table_page(result, heldout, out=out, questions=questions, question_file=question_file))
-    result.seconds["report"] = time.perf_counter() - started
-
-
-def table_page(
-    result: Classified,
-    heldout: HeldOut | None,
-    *,
-    out: Path | None = None,
-    questions: Sequence[RowQuestion] = (),
-    question_file: Path | None = None,
-) -> str:
-    started = time.perf_counter()
     plan = result.plan
     used = [column.name for column in plan.recipe.used]
     drawn = _table_figures(result, heldout)
@@ -148,7 +129,7 @@ def table_page(
     drawing = time.perf_counter() - started
     stages = {**result.seconds, "report": drawing}
     stages["all"] = stages.pop("all", sum(result.seconds.values())) + drawing
-    return render(
+    page = render(
         "classify.html",
         result=result,
         heldout=heldout,
@@ -167,6 +148,8 @@ def table_page(
         out=out,
         stages=stages,
     )
+    write_text(path, page)
+    result.seconds["report"] = time.perf_counter() - started
 
 
 def _classes(result: Classified, heldout: HeldOut | None) -> list[dict[str, Any]]:
@@ -195,9 +178,7 @@ def _table_figures(result: Classified, heldout: HeldOut | None) -> dict[str, str
         sizes = heldout.ours.confusion.sum(axis=1)
         shown = np.sort(np.argsort(-sizes, kind="stable")[:IN_MATRIX])
         counts = heldout.ours.confusion[np.ix_(shown, shown)]
-        found["confusion"] = figures.confusion(
-            counts, tuple(cut(names[code], ROOM) for code in shown), "table"
-        )
+        found["confusion"] = figures.confusion(counts, [cut(names[code], ROOM) for code in shown], "table")
     if result.importance is not None:
         found["importance"] = figures.importance(result.importance.columns[:DRAWN])
     if model.spectrum_.rank >= 2:

@@ -197,28 +197,21 @@ def method_chart(methods: Sequence[MethodRuns], title: str) -> Figure:
 
 
 def _marks(
-    axes: Axes,
-    values: Sequence[Sequence[float]],
-    own: Sequence[bool],
-    title: str,
-    unit: str,
-    *,
-    log: bool = False,
+    axes: Axes, each: Sequence[Sequence[float]], own: Sequence[bool], title: str, unit: str, log: bool = False
 ) -> None:
     """Each run as a faint mark, their mean as a strong one with its number."""
-    for row, (runs, mine) in enumerate(zip(values, own, strict=True)):
+    for row, (runs, mine) in enumerate(zip(each, own, strict=True)):
         colour, shape = (BLUE, "o") if mine else (ORANGE, "s")
         mean = float(np.mean(runs))
         if len(runs) > 1:
             axes.scatter(runs, [row] * len(runs), s=12, marker=shape, color=colour, alpha=0.4, linewidths=0)
-        axes.scatter(
-            [mean], [row], s=46, marker=shape, color=colour, edgecolors=INK, linewidths=0.6, zorder=3
-        )
+        mark: dict[str, Any] = {"edgecolors": INK, "linewidths": 0.6, "zorder": 3}
+        axes.scatter([mean], [row], s=46, marker=shape, color=colour, **mark)
         text = f"{mean:,.1f}" if not log or mean < 100 else f"{mean:,.0f}"
         axes.annotate(text, (mean, row), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=7.5)
     if log:
         axes.set_xscale("log")
-        everything = [value for runs in values for value in runs if value > 0]
+        everything = [value for runs in each for value in runs if value > 0]
         axes.set_xlim(min(everything) / 2.2, max(everything) * 2.2)
         axes.xaxis.set_major_locator(LogLocator(numticks=5))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
