@@ -65,10 +65,19 @@ def write_scan_report(
     result.seconds["holding out labels"] = time.perf_counter() - started
     tell("Drawing the report", 0, 1)
     started = time.perf_counter()
+    write_text(path, scan_page(result, heldout))
+    result.seconds["report"] = time.perf_counter() - started
+    return heldout
+
+
+def scan_page(result: ScanResult, heldout: HeldOut | None) -> str:
+    assert result.sample is not None
+    started = time.perf_counter()
     prior = result.counts / max(int(result.counts.sum()), 1)
     names = [name_of(value, asprs=result.asprs) for value in result.classes]
     recall = np.full(len(names), np.nan) if heldout is None else heldout.ours.recall
-    page = render(
+    drawn = _scan_figures(result, heldout)
+    return render(
         "segment.html",
         result=result,
         heldout=heldout,
@@ -76,12 +85,9 @@ def write_scan_report(
         classes=list(zip(names, result.given, result.counts, prior, recall, strict=True)),
         shown=len(result.sample.points),
         places=result.questions[:QUESTIONS],
-        figures=_scan_figures(result, heldout),
+        figures=drawn,
         stages={**result.seconds, "report": time.perf_counter() - started},
     )
-    write_text(path, page)
-    result.seconds["report"] = time.perf_counter() - started
-    return heldout
 
 
 def _scan_figures(result: ScanResult, heldout: HeldOut | None) -> dict[str, str]:
@@ -112,7 +118,7 @@ def _network(model: PinvGCNClassifier, kind: str, title: str) -> dict[str, str]:
 def write_table_report(
     result: Classified,
     heldout: HeldOut | None,
-    path: Path,
+    path: str | Path,
     *,
     out: Path | None = None,
     questions: Sequence[RowQuestion] = (),
@@ -122,6 +128,19 @@ def write_table_report(
     """Write the page, whole or not at all; ``question_file`` has all ``questions``."""
     path = check_output(path, force=force)
     started = time.perf_counter()
+    write_text(path, table_page(result, heldout, out=out, questions=questions, question_file=question_file))
+    result.seconds["report"] = time.perf_counter() - started
+
+
+def table_page(
+    result: Classified,
+    heldout: HeldOut | None,
+    *,
+    out: Path | None = None,
+    questions: Sequence[RowQuestion] = (),
+    question_file: Path | None = None,
+) -> str:
+    started = time.perf_counter()
     plan = result.plan
     used = [column.name for column in plan.recipe.used]
     drawn = _table_figures(result, heldout)
@@ -129,7 +148,7 @@ def write_table_report(
     drawing = time.perf_counter() - started
     stages = {**result.seconds, "report": drawing}
     stages["all"] = stages.pop("all", sum(result.seconds.values())) + drawing
-    page = render(
+    return render(
         "classify.html",
         result=result,
         heldout=heldout,
@@ -148,8 +167,6 @@ def write_table_report(
         out=out,
         stages=stages,
     )
-    write_text(path, page)
-    result.seconds["report"] = time.perf_counter() - started
 
 
 def _classes(result: Classified, heldout: HeldOut | None) -> list[dict[str, Any]]:
