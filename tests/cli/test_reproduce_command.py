@@ -6,10 +6,9 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,6 @@ from pinvgcn.cli import main
 from pinvgcn.experiments.methods.pinvgcn import pinv
 from pinvgcn.experiments.reproduce.ledger import ledger_of
 from pinvgcn.report.page import source_digest
-
-COMMAND = [sys.executable, "-m", "pinvgcn", "reproduce"]
 
 
 def lines_of(folder: Path) -> list[dict]:
@@ -81,45 +78,25 @@ def test_an_interrupted_command_says_what_is_kept(
 
 
 def test_a_wrong_folder_of_data_stops_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., str]
 ) -> None:
     monkeypatch.setenv("PINVGCN_DATA", str(tmp_path / "nowhere"))
-    assert main(["reproduce", "hypergraphs", "--runs", "1", "--out", str(tmp_path / "out")]) == 2
-    err = capfd.readouterr().err
-    assert "PINVGCN_DATA must name a folder. Got" in err
-    assert err.count("\n") == 1
+    said = refused("reproduce", "hypergraphs", "--runs", "1", "--out", tmp_path / "out")
+    assert "PINVGCN_DATA must name a folder. Got" in said
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
 def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
-    tmp_path: Path,
+    tmp_path: Path, no_data: None, monkeypatch: pytest.MonkeyPatch, done_by: Callable[..., tuple[str, str]]
 ) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "PINVGCN_DATA"}
-    environment |= {"PINVGCN_CACHE": str(tmp_path / "cache"), "https_proxy": "http://127.0.0.1:9"}
-    command = [*COMMAND, "hypergraphs", "--methods", "nearest_neighbour", "--out", "out"]
-
-    def run(runs: int) -> subprocess.CompletedProcess[str]:
-        result = subprocess.run(
-            [*command, "--runs", str(runs)],
-            cwd=tmp_path,
-            env={**environment, "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
-        assert "Traceback" not in result.stderr
-        return result
-
-    first = run(2)
-    assert "\n2 runs to do\n" in first.stderr  # without those whose data are missing
-    ended = re.findall(
-        r"^(\d of \d), \d:\d\d:\d\d: Mushroom \(10 per class\), (.*) %$", first.stderr, re.MULTILINE
-    )
-    assert first.stdout.splitlines()[-1] == "Report: out/report.html"
-    told = [line for line in first.stderr.splitlines() if "left out" in line]
+    monkeypatch.chdir(tmp_path)
+    command = ["reproduce", "hypergraphs", "--methods", "nearest_neighbour", "--out", "out", "--runs"]
+    out, err = done_by(*command, 2)
+    assert "Traceback" not in err
+    assert "\n2 runs to do\n" in err  # without those whose data are missing
+    ended = re.findall(r"^(\d of \d), \d:\d\d:\d\d: Mushroom \(10 per class\), (.*) %$", err, re.MULTILINE)
+    assert out.splitlines()[-1] == "Report: out/report.html"
+    told = [line for line in err.splitlines() if "left out" in line]
     assert [line.split()[0] for line in told] == ["Covertype45", "Covertype67"]
     for line in told:
         assert "https://archive.ics.uci.edu" in line
@@ -135,7 +112,7 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
         for number, run in enumerate(runs, start=1)
     ]
     # a third run is added to the two that are there
-    assert "\n1 run to do\n" in run(3).stderr
+    assert "\n1 run to do\n" in done_by(*command, 3)[1]
     kinds = [line["kind"] for line in lines_of(tmp_path / "out")]
     assert (kinds.count("run"), kinds.count("session"), kinds.count("setup")) == (3, 2, 2)
     (session, *_) = lines_of(tmp_path / "out")
@@ -172,25 +149,17 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
     ],
 )
 def test_bad_input_is_one_line_and_two(
-    arguments: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
-    assert main(["reproduce", *arguments, "--out", str(tmp_path / "out")]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    assert message in refused("reproduce", *arguments, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_none(tmp_path: Path, refused: Callable[..., str]) -> None:
     (tmp_path / "out").write_text("")
-    assert main(["reproduce", "weights", "--out", str(tmp_path / "out")]) == 2
-    assert "The output folder must be one that can be written to" in capfd.readouterr().err
-
-
-def test_no_folder(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "weights", "--out", ""]) == 2
-    assert "out must name a folder. Got '' instead." in capfd.readouterr().err
+    said = refused("reproduce", "weights", "--out", tmp_path / "out")
+    assert "The output folder must be one that can be written to" in said
+    assert "out must name a folder. Got '' instead." in refused("reproduce", "weights", "--out", "")
 
 
 @pytest.mark.parametrize(
@@ -204,40 +173,33 @@ def test_no_folder(capfd: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_what_is_in_the_way_is_refused_and_stays(
-    name: str, kind: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    name: str, kind: str, message: str, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     there = tmp_path / name
     there.mkdir() if kind == "folder" else there.write_text("mine")
-    assert main(["reproduce", "weights", "--runs", "1", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
-    assert f"{tmp_path}/{message}" in err
-    assert err.count("\n") == 1
+    assert f"{tmp_path}/{message}" in refused("reproduce", "weights", "--runs", "1", "--out", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert there.is_dir() or there.read_text() == "mine"
 
 
-def test_two_commands_in_one_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_two_commands_in_one_folder(tmp_path: Path, refused: Callable[..., str]) -> None:
     """The first may be any process that lives; the second does nothing, and says where the first is."""
     with ledger_of(tmp_path):
-        assert main(["reproduce", "weights", "--runs", "1", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
+        err = refused("reproduce", "weights", "--runs", "1", "--out", tmp_path)
     assert f"Another job is at work in {tmp_path}: process {os.getpid()} on " in err
     assert "choose another --out" in err
-    assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []  # no lock is left behind
 
 
-def test_a_file_of_results_that_is_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "results.jsonl").write_text("shopping list\n")
-    assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
-    assert "Line 1 of" in err
-    assert err.count("\n") == 1
-
-
-def test_a_file_of_results_of_a_newer_version(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "results.jsonl").write_text('{"kind": "session", "format": 9}\n')
-    assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
-    assert "must begin a session of format 2 or older. Got 9 instead; upgrade pinvgcn" in err
-    assert err.count("\n") == 1
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("shopping list", "Line 1 of"),
+        ('{"kind": "session", "format": 9}', "format 2 or older. Got 9 instead; upgrade pinvgcn"),
+    ],
+)
+def test_a_file_of_results_that_cannot_be_used(
+    line: str, message: str, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    (tmp_path / "results.jsonl").write_text(f"{line}\n")
+    assert message in refused("reproduce", "weights", "--out", tmp_path)
