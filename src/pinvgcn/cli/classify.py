@@ -57,9 +57,7 @@ def classify(
         bool, options.option("--probabilities", help="Add a column with the probability of each class.")
     ] = False,
     sets: options.Sets = None,
-    save_model: Annotated[
-        Path | None, options.option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")
-    ] = None,
+    save_model: options.SavedModel = None,
     report: Annotated[Path | None, options.option(metavar="HTML", help="Write a page with figures.")] = None,
     questions: Annotated[
         Path | None, options.option(metavar="CSV", help="List 50 rows whose label would help most.")

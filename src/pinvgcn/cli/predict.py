@@ -41,9 +41,7 @@ def predict(
         list[Path],
         typer.Argument(metavar="INPUT", help="Scans, which are one cloud, or tables, parts of one."),
     ],
-    out: Annotated[
-        Path, options.option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")
-    ],
+    out: options.Copy,
     sets: options.Sets = None,
     probabilities: Annotated[
         bool, options.option("--probabilities", help="Tables: a column with the probability of each class.")

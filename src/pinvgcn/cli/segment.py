@@ -43,18 +43,14 @@ def segment(
     labels: Annotated[
         str, options.option(metavar="LABELS", help="A field, or a CSV of index,label or x,y,z,label.")
     ],
-    out: Annotated[
-        Path, options.option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")
-    ],
+    out: options.Copy,
     unlabelled: Annotated[
         str | None, options.option(metavar="VALUES", help="Values that mean no label. LAS: 0,1; else -1.")
     ] = None,
     features: Annotated[
         str | None, options.option(metavar="NAMES", help="Columns to see, or 'none': intensity, colours, …")
     ] = None,
-    save_model: Annotated[
-        Path | None, options.option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")
-    ] = None,
+    save_model: options.SavedModel = None,
     report: Annotated[
         Path | None, options.option(metavar="HTML", help="Write a page about what was done, and how well.")
     ] = None,
