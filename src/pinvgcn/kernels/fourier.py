@@ -196,8 +196,8 @@ class FourierGram:
 
     A vector v over modes belongs to a real function if v_{−k} is the conjugate of v_k. Then
     v_k = (1 − i)/2 a_k + (1 + i)/2 a_{−k} with real a of the same length: the coordinates in which
-    ``K @ a`` multiplies. Its cost does not depend on the number of nodes, only on M. ``symbol`` has the t_m for
-    |m_i| ≤ 2K_i, ``root`` the √b_k for |k_i| ≤ K_i, and ``matters`` tells which of these M modes are used.
+    ``K @ a`` multiplies. Its cost does not depend on the number of nodes, only on M. ``symbol`` has the t_m
+    for |m_i| ≤ 2K_i, ``root`` the √b_k for |k_i| ≤ K_i, and ``matters`` tells which of these are used.
     """
 
     def __init__(self, symbol: np.ndarray, root: np.ndarray, matters: np.ndarray) -> None:

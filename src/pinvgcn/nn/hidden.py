@@ -25,8 +25,8 @@ class FastNetwork:
     Where ranks share out the nodes, each has the rows that are its own, and gradients of what it adds to the
     loss of all.
 
-    Scores are wanted at ``rows`` (m,), ascending, without repetition. ``run`` is ``map``, or a map that works on
-    several chunks at a time. If ``sampled``, the rows are the first nodes, and the others stand for more than
+    Scores are wanted at ``rows`` (m,), ascending, without repetition. ``run`` is ``map``, or one that works
+    on several chunks at a time. If ``sampled``, the rows are the first nodes, and the others stand for more than
     themselves: what the last hidden layer sums of these is the mean over their dropout, of which a few nodes
     would be a poor sample.
     """
