@@ -26,9 +26,9 @@ class FastNetwork:
     loss of all.
 
     Scores are wanted at ``rows`` (m,), ascending, without repetition. ``run`` is ``map``, or one that works
-    on several chunks at a time. If ``sampled``, the rows are the first nodes, and the others stand for more than
-    themselves: what the last hidden layer sums of these is the mean over their dropout, of which a few nodes
-    would be a poor sample.
+    on several chunks at a time. If ``sampled``, the rows are the first nodes, and the others stand for more
+    than themselves: what the last hidden layer sums of these is the mean over their dropout, of which a few
+    nodes would be a poor sample.
     """
 
     def __init__(
