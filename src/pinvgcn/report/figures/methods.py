@@ -75,9 +75,9 @@ class Panel:
     levels: Sequence[Line] = ()
 
 
-def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> Figure:
+def draw(panels: Sequence[Panel], *, marked: str = "") -> Figure:
     """Panels side by side under one legend; ``marked`` is what crosses mean."""
-    with drawing(WIDTH, height) as figure:
+    with drawing(WIDTH, 3.9) as figure:
         grid = figure.subplots(1, len(panels), squeeze=False)
         before = ""
         for panel, ax in zip(panels, grid.flat, strict=True):

@@ -90,10 +90,9 @@ def tiles(
     return figure
 
 
-def patterns(points: np.ndarray, vectors: np.ndarray, values: np.ndarray, *, count: int = 4) -> str:
+def patterns(points: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> str:
     """The first eigenvectors, as colours on the scan."""
-    camera = camera_for(points)
-    count = min(count, vectors.shape[1])
+    camera, count = camera_for(points), min(4, vectors.shape[1])
     with drawing(WIDTH, WIDTH / count * camera.aspect + 0.4) as figure:
         for index, axes in enumerate(np.atleast_1d(figure.subplots(1, count))):
             vector = vectors[:, index]
