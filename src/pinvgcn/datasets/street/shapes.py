@@ -13,21 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 Array = np.ndarray
-
-
-class Shape(Protocol):
-    @property
-    def label(self) -> int: ...
-    @property
-    def low(self) -> Array: ...  # (3,), corners of a box that holds the shape
-    @property
-    def high(self) -> Array: ...
-    def distance(self, origins: Array, directions: Array, rng: np.random.Generator) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -193,6 +182,7 @@ def _stopped(enter: Array, leave: Array, depth: float, rng: np.random.Generator)
     return np.where((enter < leave) & (enter > 0), enter, np.inf)
 
 
+Shape = Cuboid | Clump | Rod | Wall | Ground  # each with a label, and the corners of a box that holds it
 Span = tuple[float, float]
 
 CLASSES = ("vegetation", "wire", "pole", "ground", "facade")

@@ -45,14 +45,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A level over the whole panel."""
-
-    title: str
-    value: float
-
-
-@dataclass(frozen=True)
 class Scale:
     """What the axes of a panel show."""
 
@@ -72,7 +64,7 @@ class Panel:
     title: str
     scale: Scale
     curves: Sequence[Curve]
-    levels: Sequence[Line] = ()
+    levels: Sequence[tuple[str, float]] = ()  # over the whole panel: a title and a value
 
 
 def draw(panels: Sequence[Panel], *, marked: str = "") -> Figure:
@@ -83,8 +75,8 @@ def draw(panels: Sequence[Panel], *, marked: str = "") -> Figure:
         for panel, ax in zip(panels, grid.flat, strict=True):
             for curve in panel.curves:
                 _curve(ax, curve, panel.scale)
-            for level in panel.levels:
-                ax.axhline(level.value, **LEVEL)
+            for _, value in panel.levels:
+                ax.axhline(value, **LEVEL)
             ax.set_title(panel.title)
             ax.set_xlabel(panel.scale.x)
             if panel.scale.y != before:  # what the panel to the left says already is not said again
@@ -161,7 +153,7 @@ def _legend(panels: Sequence[Panel], marked: str) -> list[Line2D]:
     handles += [handle("ours ± one standard error", markersize=5), handle("the paper's", **PAPER)]
     if any(any(curve.marked) for curve in curves):
         handles.append(handle(marked, marker=CROSS, markersize=5, linestyle="none"))
-    titles = dict.fromkeys(level.title for panel in panels for level in panel.levels)
+    titles = dict.fromkeys(title for panel in panels for title, _ in panel.levels)
     return [*handles, *(handle(title, marker="", **LEVEL) for title in titles)]
 
 
