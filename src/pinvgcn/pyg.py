@@ -209,4 +209,5 @@ def _device(data: Any) -> torch.device:
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
+    array: np.ndarray = tensor.detach().cpu().numpy()
+    return array
