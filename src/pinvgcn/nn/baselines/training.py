@@ -69,7 +69,7 @@ def as_factor(matrix: Any) -> Factor:
 
 
 def as_tensor(matrix: Any) -> Tensor:
-    array = matrix.toarray() if sp.issparse(matrix) else np.ascontiguousarray(matrix)
+    array = np.ascontiguousarray(matrix.toarray() if sp.issparse(matrix) else matrix)
     return torch.from_numpy(array).to(torch.get_default_dtype())
 
 
