@@ -283,7 +283,8 @@ SMOOTH_SOLVERS: dict[str, tuple[Callable[..., SmoothPairs], Callable[..., bool]]
     "fourier": (fourier_pairs, _drowned),
     "krylov": (_krylov_pairs, _drowned),
 }
-KERNEL_SOLVERS: dict[str, Callable[..., Spectrum]] = {  # what each costs, and with which kernel, is in ``graphs/choice.py``
+# what each costs, and with which kernel, is in ``graphs/choice.py``
+KERNEL_SOLVERS: dict[str, Callable[..., Spectrum]] = {
     **{solver: partial(smooth_solver, solver) for solver in SMOOTH_SOLVERS},
     "cutoff": cutoff_spectrum,
 }
