@@ -126,14 +126,8 @@ class AddHypergraphEigenvectors(AddEigenvectors):
     """Adds Laplacian eigenvectors of a hypergraph (functional name: ``add_hypergraph_eigenvectors``).
 
     The hyperedges are those of ``data.hyperedge_index``, or of ``edge_index`` of a ``HyperGraphData``, with
-    weights in ``data.hyperedge_weight`` if they have any. Every node must belong to a hyperedge.
-
-    Parameters
-    ----------
-    k : int
-        The number of non-trivial eigenvectors.
-    attr_name : str, optional
-        See ``AddGaussianEigenvectors``.
+    weights in ``data.hyperedge_weight`` if they have any. Every node must belong to a hyperedge. Parameters
+    are those of ``AddGaussianEigenvectors``.
     """
 
     def graphs(self, data: Any, batch: np.ndarray) -> list[Graph]:
@@ -172,9 +166,7 @@ class AddSparseEigenvectors(AddEigenvectors):
 
     Parameters
     ----------
-    k : int
-        The number of non-trivial eigenvectors.
-    attr_name : str, optional
+    k, attr_name
         See ``AddGaussianEigenvectors``.
     loops : float
         The weight that joins each node to itself, above 0 where nodes may be without edges.

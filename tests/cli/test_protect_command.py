@@ -9,7 +9,6 @@ import laspy
 import numpy as np
 import pytest
 
-from pinvgcn.cli import main
 from pinvgcn.datasets import generate_street, random_split
 
 LABELS = "labels.csv"
@@ -41,63 +40,44 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(capfd, *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    said = capfd.readouterr()
-    return code, said.out, said.err
-
-
 def classes(path: Path) -> np.ndarray:
     return np.array(laspy.read(path).classification)
 
 
-def test_a_list_of_scans_half_of_which_is_classified(town, tmp_path, capfd):
-    code, out, _ = run(
-        capfd, "segment", town / "town.vpc", "--labels", town / LABELS, "--only", "0,1", "--relabel",
+def test_a_list_of_scans_half_of_which_is_classified(town, tmp_path, done_by):
+    out, _ = done_by(
+        "segment", town / "town.vpc", "--labels", town / LABELS, "--only", "0,1", "--relabel",
         "-o", tmp_path / "out", "--save-model", tmp_path / "town.model",
     )  # fmt: skip
-    assert code == 0
     assert "Protected, not in the table: 600 points keep their class in 'classification' (--only 0,1)" in out
     for name in ("west.laz", "east.las"):
         before, after = classes(town / name), classes(tmp_path / "out" / name)
         np.testing.assert_array_equal(after[before > 1], before[before > 1])
         assert (after[before == 1] > 1).all()
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["east.las", "west.laz"]
-    code, out, err = run(
-        capfd, "predict", tmp_path / "town.model", town / "town.vpc", "--only", "1,0",
+    out, _ = done_by(
+        "predict", tmp_path / "town.model", town / "town.vpc", "--only", "1,0",
         "-o", tmp_path / "again", "--json",
     )  # fmt: skip
-    assert code == 0, err
     told = json.loads(out)
     assert (told["points"], told["protected"]["points"], told["protected"]["absent"]) == (1_200, 600, ["0"])
     for name in ("west.laz", "east.las"):
         np.testing.assert_array_equal(classes(tmp_path / "again" / name), classes(tmp_path / "out" / name))
-    code, out, _ = run(
-        capfd,
-        "predict",
-        tmp_path / "town.model",
-        town / "town.vpc",
-        "--keep",
-        "2",
-        "-o",
-        tmp_path / "dry",
-        "--dry-run",
-    )
+    command = ["predict", tmp_path / "town.model", town / "town.vpc", "--keep", 2, "-o", tmp_path / "dry"]
+    out, _ = done_by(*command, "--dry-run")
     ground = sum((classes(town / name) == 2).sum() for name in ("west.laz", "east.las"))
-    assert code == 0
     assert f"{ground} points keep their class in 'classification' (--keep 2): {ground} of 2 ground" in out
     assert not (tmp_path / "dry").exists()
 
 
-def test_the_report_says_it(town, tmp_path, capfd):
+def test_the_report_says_it(town, tmp_path, done_by):
     rows = [line.partition(",")[2] for line in (town / LABELS).read_text().splitlines() if "east" not in line]
     labels = tmp_path / "labels.csv"
     labels.write_text("\n".join(rows) + "\n")
-    code, out, err = run(
-        capfd, "segment", town / "west.laz", "--labels", labels, "--keep", "2,44", "--relabel",
+    out, err = done_by(
+        "segment", town / "west.laz", "--labels", labels, "--keep", "2,44", "--relabel",
         "-o", tmp_path / "out.laz", "--report", tmp_path / "out.html",
     )  # fmt: skip
-    assert code == 0, err
     ground = int((classes(town / "west.laz") == 2).sum())
     line = f"{ground} points keep their class in &#39;classification&#39; (--keep 2,44): {ground} of 2 ground"
     assert line in (tmp_path / "out.html").read_text()
@@ -121,7 +101,7 @@ BAD = [
 
 @pytest.mark.parametrize(("scans", "options", "expected"), BAD)
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-def test_what_cannot_be_done_is_one_line(town, scans, options, expected, dry, tmp_path, capfd):
+def test_what_cannot_be_done_is_one_line(town, scans, options, expected, dry, tmp_path, refused):
     for name, href in (("lost", "gone.laz"), ("web", "https://example.org/a.laz"), ("text", "labels.csv")):
         feature = {"assets": {"data": {"href": href}}}
         (town / f"{name}.vpc").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
@@ -130,28 +110,15 @@ def test_what_cannot_be_done_is_one_line(town, scans, options, expected, dry, tm
     paths = [town / name for name in scans]
     several = len(paths) > 1 or paths[0].suffix == ".vpc"
     out = tmp_path / ("out" if several else "out.laz")
-    code, said, err = run(
-        capfd, "segment", *paths, "--labels", "classification", "--relabel", "-o", out, *options, *dry
-    )
-    assert code == 2
-    assert said == ""
-    lines = [line for line in err.splitlines() if line.startswith("pinvgcn: ")]
-    assert len(lines) == 1
-    assert expected in lines[0]
+    command = ["segment", *paths, "--labels", "classification", "--relabel", "-o", out]
+    assert expected in refused(*command, *options, *dry)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_list_is_copied_into_a_folder(town, tmp_path, capfd):
-    code, _, err = run(
-        capfd, "segment", town / "town.vpc", "--labels", "classification", "-o", tmp_path / "out.laz"
-    )
-    assert code == 2
-    assert "go into a folder" in err
+def test_a_list_is_copied_into_a_folder(town, tmp_path, refused):
+    command = ["segment", town / "town.vpc", "--labels", "classification", "-o"]
+    assert "go into a folder" in refused(*command, tmp_path / "out.laz")
     before = (town / "town.vpc").read_bytes()
-    code, _, err = run(
-        capfd, "segment", town / "town.vpc", "--labels", "classification", "-o", tmp_path / "out",
-        "--save-model", town / "town.vpc", "--force",
-    )  # fmt: skip
-    assert code == 2
-    assert "must not write over" in err
+    said = refused(*command, tmp_path / "out", "--save-model", town / "town.vpc", "--force")
+    assert "must not write over" in said
     assert (town / "town.vpc").read_bytes() == before

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,13 +82,11 @@ def test_an_interrupted_command_says_what_is_kept(
 
 
 def test_a_wrong_folder_of_data_stops_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., str]
 ) -> None:
     monkeypatch.setenv("PINVGCN_DATA", str(tmp_path / "nowhere"))
-    assert main(["reproduce", "hypergraphs", "--runs", "1", "--out", str(tmp_path / "out")]) == 2
-    err = capfd.readouterr().err
-    assert "PINVGCN_DATA must name a folder. Got" in err
-    assert err.count("\n") == 1
+    said = refused("reproduce", "hypergraphs", "--runs", "1", "--out", tmp_path / "out")
+    assert "PINVGCN_DATA must name a folder. Got" in said
     assert not (tmp_path / "out").exists()
 
 
@@ -172,25 +171,17 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
     ],
 )
 def test_bad_input_is_one_line_and_two(
-    arguments: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
-    assert main(["reproduce", *arguments, "--out", str(tmp_path / "out")]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    assert message in refused("reproduce", *arguments, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_none(tmp_path: Path, refused: Callable[..., str]) -> None:
     (tmp_path / "out").write_text("")
-    assert main(["reproduce", "weights", "--out", str(tmp_path / "out")]) == 2
-    assert "The output folder must be one that can be written to" in capfd.readouterr().err
-
-
-def test_no_folder(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "weights", "--out", ""]) == 2
-    assert "out must name a folder. Got '' instead." in capfd.readouterr().err
+    said = refused("reproduce", "weights", "--out", tmp_path / "out")
+    assert "The output folder must be one that can be written to" in said
+    assert "out must name a folder. Got '' instead." in refused("reproduce", "weights", "--out", "")
 
 
 @pytest.mark.parametrize(
@@ -204,40 +195,33 @@ def test_no_folder(capfd: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_what_is_in_the_way_is_refused_and_stays(
-    name: str, kind: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    name: str, kind: str, message: str, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     there = tmp_path / name
     there.mkdir() if kind == "folder" else there.write_text("mine")
-    assert main(["reproduce", "weights", "--runs", "1", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
-    assert f"{tmp_path}/{message}" in err
-    assert err.count("\n") == 1
+    assert f"{tmp_path}/{message}" in refused("reproduce", "weights", "--runs", "1", "--out", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert there.is_dir() or there.read_text() == "mine"
 
 
-def test_two_commands_in_one_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_two_commands_in_one_folder(tmp_path: Path, refused: Callable[..., str]) -> None:
     """The first may be any process that lives; the second does nothing, and says where the first is."""
     with ledger_of(tmp_path):
-        assert main(["reproduce", "weights", "--runs", "1", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
+        err = refused("reproduce", "weights", "--runs", "1", "--out", tmp_path)
     assert f"Another job is at work in {tmp_path}: process {os.getpid()} on " in err
     assert "choose another --out" in err
-    assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []  # no lock is left behind
 
 
-def test_a_file_of_results_that_is_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "results.jsonl").write_text("shopping list\n")
-    assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
-    assert "Line 1 of" in err
-    assert err.count("\n") == 1
-
-
-def test_a_file_of_results_of_a_newer_version(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "results.jsonl").write_text('{"kind": "session", "format": 9}\n')
-    assert main(["reproduce", "weights", "--out", str(tmp_path)]) == 2
-    err = capfd.readouterr().err
-    assert "must begin a session of format 2 or older. Got 9 instead; upgrade pinvgcn" in err
-    assert err.count("\n") == 1
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("shopping list", "Line 1 of"),
+        ('{"kind": "session", "format": 9}', "format 2 or older. Got 9 instead; upgrade pinvgcn"),
+    ],
+)
+def test_a_file_of_results_that_cannot_be_used(
+    line: str, message: str, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    (tmp_path / "results.jsonl").write_text(f"{line}\n")
+    assert message in refused("reproduce", "weights", "--out", tmp_path)

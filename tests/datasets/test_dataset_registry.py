@@ -28,6 +28,12 @@ def test_every_data_set_describes_itself_without_being_loaded(bare, name):
     assert info.available == (name in ("mushroom", "ign1", "ign2", "street"))
 
 
+@pytest.mark.parametrize("name", [name for name in dataset_names() if "covertype" not in name])
+def test_the_listed_sizes_are_true(data_set, name):
+    data = data_set(name)
+    assert (data.info.rows, data.info.classes) == (len(data.y), len(data.target_names))
+
+
 @pytest.mark.parametrize("name", ["nosuch", "", None, 3, "Cora"])
 def test_an_unknown_name_is_answered_with_the_known_ones(name):
     for function in (load_dataset, dataset_info):
@@ -38,12 +44,8 @@ def test_an_unknown_name_is_answered_with_the_known_ones(name):
 def test_a_data_set_is_readable_and_frozen():
     data = load_dataset("mushroom")
     assert repr(data) == "Dataset('mushroom': 8,124 rows × 21 columns; edible 4,208, poisonous 3,916)"
-    assert (data.name, data.description, data.source, data.licence) == (
-        data.info.name,
-        data.info.description,
-        data.info.source,
-        data.info.licence,
-    )
+    for field in ("name", "description", "source", "licence"):
+        assert getattr(data, field) == getattr(data.info, field)
     assert data.adjacency is None
     assert data.split is None
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -51,8 +51,8 @@ def download(bare, server):
     def load(content: bytes, points: int):
         (scan,) = scans.OAKLAND1.files
         archive = dataclasses.replace(scan.alternative, url=server.offer("/training.zip", content))
-        info = dataclasses.replace(scans.OAKLAND1, files=(dataclasses.replace(scan, alternative=archive),))
-        return scans._oakland(info, "part3_an", points)
+        files = (dataclasses.replace(scan, alternative=archive),)
+        return scans._oakland(dataclasses.replace(scans.OAKLAND1, rows=points, files=files), "part3_an")
 
     return load
 

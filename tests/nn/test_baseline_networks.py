@@ -60,8 +60,8 @@ def _double(double: None) -> None:
 
 def inputs_of(kind: Any, features: Any = X) -> GraphInputs | HypergraphInputs:
     if kind is HGNN:
-        return HypergraphInputs(HYPERGRAPH, features, dtype=torch.float64)
-    return GraphInputs(OPERATORS[kind](A), features, dtype=torch.float64)
+        return HypergraphInputs(HYPERGRAPH, features)
+    return GraphInputs(OPERATORS[kind](A), features)
 
 
 def built(kind: Any, features: int) -> Network:
@@ -85,7 +85,7 @@ def edges() -> tuple[Tensor, Tensor]:
 def test_products_and_their_gradients() -> None:
     S = sp.random_array((7, 9), density=0.3, rng=RNG)
     Y = torch.randn(9, 4, requires_grad=True)
-    product = SparseProduct(S, torch.float64)
+    product = SparseProduct.of(S)
     dense = torch.from_numpy(S.toarray())
     torch.testing.assert_close(product @ Y, dense @ Y)
     torch.testing.assert_close(product.T @ torch.ones(7, 2), dense.T @ torch.ones(7, 2))
@@ -211,9 +211,7 @@ def test_two_communities(kind: Any) -> None:
     if kind is not HyperGCN:
         pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
     clique = np.ones((8, 8)) - np.eye(8)
-    inputs = GraphInputs(
-        OPERATORS[kind](sp.block_diag([clique, clique], format="csr")), np.eye(16), dtype=torch.float64
-    )
+    inputs = GraphInputs(OPERATORS[kind](sp.block_diag([clique, clique], format="csr")), np.eye(16))
     labels = np.full(16, -1)
     labels[[0, 15]] = [1, 0]
     before = torch.get_rng_state()

@@ -13,7 +13,7 @@ def test_methods_answer_labels_that_they_have_not_seen():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 3))
     codes = np.where(np.arange(300) < 120, rng.integers(0, 2, 300), -1)
-    model = PinvGCNClassifier(epochs=30, rank=10).fit(points, codes)
+    model = PinvGCNClassifier(epochs=30, rank=10, members=3, trees=30).fit(points, codes)
     tested = held_out_of_scan(model, codes)
     assert tested is not None
     # no prior was estimated: there is no second line of ours

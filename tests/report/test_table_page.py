@@ -22,6 +22,7 @@ def classified(
     path.write_text("\n".join(rows) + "\n")
     quick = functools.partial(job.PinvGCNClassifier, epochs=epochs, members=2, trees=5)
     monkeypatch.setattr(job, "PinvGCNClassifier", quick)
+    monkeypatch.setattr("pinvgcn.report.held_out.TABLE_FOLDS", 2)
     result = classify_table(plan_table(open_table(path), "k"))
     return result, held_out_of_table(result)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import stat
 from pathlib import Path
@@ -60,38 +61,33 @@ def incidence() -> np.ndarray:
     return np.hstack([groups[:, [j]] == np.arange(3) for j in range(3)]).astype(float)
 
 
+CLOUD, NEW = (np.random.default_rng(seed).normal(size=(n, 2)) for seed, n in ((2, 1_500), (3, 9)))
 SPECTRA = {
     "gaussian-dense": lambda: GaussianGraph(POINTS, 2.0).spectrum(8),
-    "gaussian-krylov": lambda: GaussianGraph(
-        np.random.default_rng(2).normal(size=(1_500, 2)), 2.0, loops=1.0
-    ).spectrum(8, solver="krylov"),
-    "gaussian-taylor": lambda: GaussianGraph(
-        np.random.default_rng(2).normal(size=(1_500, 2)), 20.0, loops=1.0
-    ).spectrum(8, solver="taylor"),
-    "gaussian-fourier": lambda: GaussianGraph(
-        np.random.default_rng(2).normal(size=(1_500, 2)), 1.0, loops=1.0
-    ).spectrum(8, solver="fourier"),
-    "gaussian-cutoff": lambda: GaussianGraph(
-        np.random.default_rng(2).normal(size=(1_500, 2)), 0.6, loops=1.0
-    ).spectrum(8, solver="cutoff"),
+    "gaussian-krylov": lambda: GaussianGraph(CLOUD, 2.0, loops=1.0).spectrum(8, solver="krylov"),
+    "gaussian-taylor": lambda: GaussianGraph(CLOUD, 20.0, loops=1.0).spectrum(8, solver="taylor"),
+    "gaussian-fourier": lambda: GaussianGraph(CLOUD, 1.0, loops=1.0).spectrum(8, solver="fourier"),
+    "gaussian-cutoff": lambda: GaussianGraph(CLOUD, 0.6, loops=1.0).spectrum(8, solver="cutoff"),
     "hypergraph": lambda: Hypergraph(incidence()).spectrum(),
     "sparse": lambda: SparseGraph(gaussian_adjacency(POINTS, 1.0, 0.0)).spectrum(5),
     "rank-zero": lambda: Hypergraph(np.ones((6, 1))).spectrum(),
 }
 NODES = {
     "gaussian-dense": POINTS + 0.1,
-    "gaussian-krylov": np.random.default_rng(3).normal(size=(9, 2)),
-    "gaussian-taylor": np.random.default_rng(3).normal(size=(9, 2)),
-    "gaussian-fourier": np.random.default_rng(3).normal(size=(9, 2)),
-    "gaussian-cutoff": np.random.default_rng(3).normal(size=(9, 2)),
+    **dict.fromkeys(("gaussian-krylov", "gaussian-taylor", "gaussian-fourier", "gaussian-cutoff"), NEW),
     "hypergraph": incidence()[::3],
     "rank-zero": np.ones((2, 1)),
 }
 
 
+@functools.cache
+def spectrum_of(name: str) -> Spectrum:
+    return SPECTRA[name]()
+
+
 @pytest.mark.parametrize("name", SPECTRA)
 def test_null_vectors_and_vectors_are_views_of_the_basis(name: str) -> None:
-    spectrum = SPECTRA[name]()
+    spectrum = spectrum_of(name)
     k, r = spectrum.components, spectrum.rank
     assert spectrum.basis.shape == (spectrum.n_nodes, k + r)
     assert k >= 1
@@ -129,12 +125,11 @@ def test_what_is_derived_from_what_is_held() -> None:
 @pytest.mark.parametrize("name", ["gaussian-dense", "gaussian-krylov", "gaussian-taylor"])
 def test_noise_and_degree_error_are_true_bounds(name: str) -> None:
     """Against the values of the whole matrix."""
-    spectrum = SPECTRA[name]()
-    points = POINTS if name == "gaussian-dense" else np.random.default_rng(2).normal(size=(1_500, 2))
-    sigma, loops = {
-        "gaussian-dense": (2.0, 0.0),
-        "gaussian-krylov": (2.0, 1.0),
-        "gaussian-taylor": (20.0, 1.0),
+    spectrum = spectrum_of(name)
+    points, sigma, loops = {
+        "gaussian-dense": (POINTS, 2.0, 0.0),
+        "gaussian-krylov": (CLOUD, 2.0, 1.0),
+        "gaussian-taylor": (CLOUD, 20.0, 1.0),
     }[name]
     mu = np.linalg.eigvalsh(normalised(gaussian_adjacency(points, sigma, loops)))[::-1]
     error = np.abs(1 - spectrum.values - mu[1 : 1 + spectrum.rank])
@@ -145,7 +140,7 @@ def test_noise_and_degree_error_are_true_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECTRA)
 def test_a_saved_spectrum_comes_back_to_the_bit(name: str, tmp_path: Path) -> None:
-    spectrum = SPECTRA[name]()
+    spectrum = spectrum_of(name)
     path = tmp_path / "a spectrum.safetensors"
     spectrum.save(path)
     again = Spectrum.load(path)
@@ -167,7 +162,7 @@ def test_a_saved_spectrum_comes_back_to_the_bit(name: str, tmp_path: Path) -> No
 def test_a_saved_spectrum_may_be_read_by_others(tmp_path: Path) -> None:
     """It has the rights of any new file, not those of a secret temporary one."""
     (tmp_path / "plain").touch()
-    SPECTRA["hypergraph"]().save(tmp_path / "spectrum")
+    spectrum_of("hypergraph").save(tmp_path / "spectrum")
     rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "spectrum")]
     assert rights[0] == rights[1]
 
@@ -183,7 +178,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize("kept", [0, 4, 8, 60, 0.5, -1])
 def test_truncated_files(kept: float, tmp_path: Path) -> None:
     path = tmp_path / "spectrum"
-    SPECTRA["hypergraph"]().save(path)
+    spectrum_of("hypergraph").save(path)
     content = path.read_bytes()
     path.write_bytes(content[: int(kept * len(content)) if isinstance(kept, float) else kept])
     assert str(path) in refusal(path)
@@ -204,7 +199,7 @@ def test_files_that_hold_something_else(tmp_path: Path) -> None:
 
 def test_another_kind_or_a_newer_format(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    SPECTRA["hypergraph"]().save(path)
+    spectrum_of("hypergraph").save(path)
     arrays = load_file(path)
     save_file(arrays, path, metadata={"pinvgcn": json.dumps({"kind": "model", "format": 1})})
     message = refusal(path)
@@ -217,7 +212,7 @@ def test_another_kind_or_a_newer_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", ["values", "basis", "extension.coefficients", "extension.weights"])
 def test_arrays_that_are_missing(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    spectrum = SPECTRA["hypergraph"]()
+    spectrum = spectrum_of("hypergraph")
     spectrum.save(path)
     arrays = load_file(path)
     del arrays[missing]
@@ -228,7 +223,7 @@ def test_arrays_that_are_missing(missing: str, tmp_path: Path) -> None:
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
-    spectrum = SPECTRA["hypergraph"]()
+    spectrum = spectrum_of("hypergraph")
     with pytest.raises(ModelFileError, match="could not be written"):
         spectrum.save(tmp_path / "no such folder" / "file")
     (tmp_path / "folder").mkdir()
@@ -238,18 +233,18 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_nodes_of_a_sparse_graph_cannot_be_extended() -> None:
-    spectrum = SPECTRA["sparse"]()
+    spectrum = spectrum_of("sparse")
     with pytest.raises(GraphError, match="own nodes only"):
         spectrum.extend(np.ones((2, 3)))
 
 
 def test_what_it_says_of_itself() -> None:
-    spectrum = SPECTRA["hypergraph"]()
+    spectrum = spectrum_of("hypergraph")
     assert spectrum.rank == len(spectrum.values) == spectrum.vectors.shape[1]
     assert spectrum.n_nodes == 40
     assert spectrum.eigengap == spectrum.values[0]
     np.testing.assert_array_equal(spectrum.basis, np.hstack([spectrum.null_vectors, spectrum.vectors]))
-    assert SPECTRA["rank-zero"]().eigengap == 1.0
+    assert spectrum_of("rank-zero").eigengap == 1.0
 
 
 @pytest.mark.parametrize(
@@ -259,12 +254,12 @@ def test_what_it_says_of_itself() -> None:
 )
 def test_new_points_that_cannot_be_placed(nodes: object) -> None:
     with pytest.raises(DataError):
-        SPECTRA["gaussian-dense"]().extend(nodes)
+        spectrum_of("gaussian-dense").extend(nodes)
 
 
 @pytest.mark.parametrize("name", [name for name in NODES if name.startswith("gaussian")])
 def test_points_that_nothing_reaches(name: str) -> None:
-    spectrum = SPECTRA[name]()
+    spectrum = spectrum_of(name)
     far = NODES[name].copy()
     far[1] = 1e4
     with pytest.raises(DataError, match=r"1 of \d+ points are too far .* 10000"):

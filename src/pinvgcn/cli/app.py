@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import sys
@@ -11,21 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from pinvgcn.cli.classify import EXAMPLES as CLASSIFY
-from pinvgcn.cli.classify import classify
-from pinvgcn.cli.compare import compare
-from pinvgcn.cli.datasets import datasets
-from pinvgcn.cli.demo import demo
-from pinvgcn.cli.doctor import doctor
-from pinvgcn.cli.explain import EXAMPLES as EXPLAIN
-from pinvgcn.cli.explain import explain
 from pinvgcn.cli.failure import run
-from pinvgcn.cli.label import label
-from pinvgcn.cli.predict import EXAMPLES as PREDICT
-from pinvgcn.cli.predict import predict
-from pinvgcn.cli.reproduce import reproduce
-from pinvgcn.cli.segment import EXAMPLES as SEGMENT
-from pinvgcn.cli.segment import segment
 
 # what `pinvgcn` alone prints: the five things that one can do
 FIRST = """pinvgcn classifies every point of a scan, or every row of a table, from a few labels.
@@ -105,19 +92,10 @@ def _root(
         typer.echo(FIRST)
 
 
-for command, examples in (
-    (demo, None),
-    (segment, SEGMENT),
-    (classify, CLASSIFY),
-    (predict, PREDICT),
-    (explain, EXPLAIN),
-    (label, None),
-    (compare, None),
-    (reproduce, None),
-    (datasets, None),
-    (doctor, None),
-):
-    app.command(cls=CompactCommand, epilog=examples)(command)
+COMMANDS = "demo segment classify predict explain label compare reproduce datasets doctor"
+for name in COMMANDS.split():  # each is a function of the module that has its name
+    module = importlib.import_module(f"pinvgcn.cli.{name}")
+    app.command(cls=CompactCommand, epilog=getattr(module, "EXAMPLES", None))(getattr(module, name))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

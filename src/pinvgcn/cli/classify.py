@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from pinvgcn.cli import options
+from pinvgcn.cli import console, options
+from pinvgcn.cli.console import note, say
+from pinvgcn.cli.failure import job
+from pinvgcn.errors import ParameterError
 from pinvgcn.wording import counted, decimal, verb, words
 
 if TYPE_CHECKING:
@@ -53,9 +57,7 @@ def classify(
         bool, options.option("--probabilities", help="Add a column with the probability of each class.")
     ] = False,
     sets: options.Sets = None,
-    save_model: Annotated[
-        Path | None, options.option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")
-    ] = None,
+    save_model: options.SavedModel = None,
     report: Annotated[Path | None, options.option(metavar="HTML", help="Write a page with figures.")] = None,
     questions: Annotated[
         Path | None, options.option(metavar="CSV", help="List 50 rows whose label would help most.")
@@ -73,10 +75,7 @@ def classify(
     well it works is estimated by labels that are held out, beside simple methods.
     Columns that cannot help (free text, identifiers) are left out and listed.
     """
-    from pinvgcn.cli.console import loading
-    from pinvgcn.cli.failure import job
     from pinvgcn.cli.progress import shown
-    from pinvgcn.errors import ParameterError
 
     others = {"--save-model": save_model, "--report": report, "--questions": questions}
     if not dry_run and out is None and not any(others.values()):
@@ -84,7 +83,7 @@ def classify(
             "Nothing to write: pass -o OUT, --save-model, --report or --questions, or --dry-run."
         )
     started = time.perf_counter()
-    with loading():
+    with console.loading():
         from pinvgcn.jobs import fingerprint
         from pinvgcn.report.held_out import held_out_of_table, steps
         from pinvgcn.report.pages import write_table_report
@@ -158,10 +157,6 @@ def names_of(given: list[str] | None, source: TableSource) -> list[str] | None:
 
 
 def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
-    from rich.text import Text
-
-    from pinvgcn.cli.console import note, out, say
-    from pinvgcn.cli.console import table as new_table
     from pinvgcn.report.held_out import folds_of
     from pinvgcn.tables.plan import cost_of
 
@@ -185,7 +180,7 @@ def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
         f"{source.path}: {counted(plan.rows, 'row')} ({kind}), {plan.labelled:,} with a class in "
         f"{plan.target.name!r}, {plan.rows - plan.labelled:,} to predict"
     )
-    table = new_table("Columns", "column")
+    table = console.table("Columns", "column")
     table.add_column("kind", overflow="fold")
     table.add_column("becomes", overflow="fold")
     table.add_column("missing", justify="right")
@@ -193,7 +188,7 @@ def print_plan(plan: TablePlan, *, as_json: bool, quiet: bool) -> None:
         style = "dim" if column.kind == "left out" else ""
         missing = f"{column.missing:,}" if column.missing else ""
         table.add_row(Text(column.name), column.kind, Text(column.becomes), missing, style=style)
-    out().print(table)
+    console.out().print(table)
     counts = zip(plan.target.classes, plan.class_counts, strict=True)
     say(
         f"Labelled rows of each class: {', '.join(f'{name} {count:,}' for name, count in counts)}",
@@ -212,7 +207,6 @@ def print_result(
     quiet: bool,
 ) -> None:
     """What was found, and the files that were ``written``, by their names in JSON; ``more`` is for JSON."""
-    from pinvgcn.cli.console import note, say
     from pinvgcn.report.held_out import estimate_notes
 
     notes = [*result.notes, *estimate_notes(result, heldout)]
@@ -231,8 +225,6 @@ def print_result(
 
 
 def print_done(copies: Copies, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from pinvgcn.cli.console import say
-
     if as_json:
         typer.echo(json.dumps({**copies.as_dict(), "output": str(folder)}, indent=1))
     elif not quiet:
@@ -241,12 +233,7 @@ def print_done(copies: Copies, folder: Path | None, *, as_json: bool, quiet: boo
 
 def _show_result(result: Classified, heldout: HeldOut | None) -> None:
     """What was predicted, and how well labels that were held out were found."""
-    from rich.text import Text
-
-    from pinvgcn.cli.console import out, say
-    from pinvgcn.cli.console import table as new_table
-
-    plan, console = result.plan, out()
+    plan, out = result.plan, console.out()
     names, columns = plan.target.classes, plan.recipe.plans
     say(
         f"{counted(plan.rows, 'row')}, {plan.labelled:,} with a class in {plan.target.name!r}, "
@@ -255,11 +242,11 @@ def _show_result(result: Classified, heldout: HeldOut | None) -> None:
     out_of_use = [c for c in columns if c.kind == "left out" and c.reason != "not chosen"]
     if out_of_use:
         say(f"Left out: {', '.join(f'{c.name} ({c.reason})' for c in out_of_use)}")
-    console.print()
+    out.print()
     if heldout is not None:
         was = verb(heldout.ours.count, "was", "were")
         title = f"On {counted(heldout.ours.count, 'label')} that {was} held out"
-        table = new_table(title, "method", "accuracy", "95 % interval", "macro F1")
+        table = console.table(title, "method", "accuracy", "95 % interval", "macro F1")
         for score in heldout.scores:
             low, high = score.interval
             table.add_row(
@@ -269,15 +256,15 @@ def _show_result(result: Classified, heldout: HeldOut | None) -> None:
                 f"{score.macro_f1:.3f}",
                 style="bold" if score.accuracy == heldout.best_accuracy else "",
             )
-        console.print(table)
-    table = new_table("Classes", plan.target.name, "labelled", "predicted", "recall")
+        out.print(table)
+    table = console.table("Classes", plan.target.name, "labelled", "predicted", "recall")
     for place in (-plan.class_counts).argsort(kind="stable")[:CLASSES]:
         recall = float("nan") if heldout is None else heldout.ours.recall[place]
         share = "" if recall != recall else f"{100 * recall:.1f} %"
         table.add_row(Text(names[place]), f"{plan.class_counts[place]:,}", f"{result.new[place]:,}", share)
     if len(names) > CLASSES:
         table.caption = f"and {len(names) - CLASSES} more"
-    console.print(table)
+    out.print(table)
     if result.set_sizes is not None:
         say(result.set_sizes.line())
     shares = ", ".join(f"{words(name)} {100 * share:.0f} %" for name, share in result.experts.items())
@@ -285,16 +272,11 @@ def _show_result(result: Classified, heldout: HeldOut | None) -> None:
 
 
 def _show_importance(result: Classified) -> None:
-    from rich.text import Text
-
-    from pinvgcn.cli.console import out
-    from pinvgcn.cli.console import table as new_table
-
     found = result.importance
     if found is None:
         return
     title = f"What columns are worth, on {counted(found.labels, 'label')} held out of a member"
-    table = new_table(title, "column", "log-likelihood lost", "accuracy lost")
+    table = console.table(title, "column", "log-likelihood lost", "accuracy lost")
     table.add_column("effect")
     for column in found.columns[:COLUMNS]:
         table.add_row(
@@ -311,5 +293,5 @@ def _show_importance(result: Classified) -> None:
         f"{others}Lost when the cells of a column are permuted among these labels. Unclear: not "
         "distinguishable from none."
     )
-    out().print()
-    out().print(table)
+    console.out().print()
+    console.out().print(table)

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pinvgcn.cli import options
+from pinvgcn.cli import console, options
+from pinvgcn.cli.console import note, say
 
 
 def compare(
@@ -63,12 +64,10 @@ def compare(
     are scored: accuracy, macro F1, seconds and memory. On scans all methods see the
     same local shapes, and their probabilities are averaged in the same way.
     """
-    from pinvgcn.cli.console import comparison_table, loading, note, say
-    from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
     from pinvgcn.jobs.files import check_absent, prepare_folder
 
-    with loading():
+    with console.loading():
         from pinvgcn.experiments import compare as job
 
     request = job.CompareRequest(
@@ -102,16 +101,15 @@ def compare(
     with shown(quiet=quiet, steps=job.count(request, task)) as announce:
         compared = job.run(request, task, progress=announce)
     numbers = job.write_comparison(compared, folder)
-    console = stdout()
+    comparison = compared.comparison
     if json_only:
         print(json.dumps(numbers, indent=1, allow_nan=False))
     elif not quiet:
-        console.print()
-        console.print(comparison_table(compared.comparison, measured=True))
-        say(*job.margin_lines(compared.comparison), f"Report: {folder / 'report.html'}")
+        console.out().print()
+        console.out().print(console.comparison_table(comparison, measured=True))
+        say(*job.margin_lines(comparison), f"Report: {folder / 'report.html'}")
     if quiet:
         return
-    comparison = compared.comparison
     titles = {method.name: method.title for method in comparison.methods}
     note(*(f"without {titles[name]}: {reason}" for name, reason in comparison.failures.items()))
     note(*comparison.notes())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pinvgcn.cli import options
+from pinvgcn.cli import console, options
+from pinvgcn.cli.console import note, say
 
 
 def demo(
@@ -31,27 +32,22 @@ def demo(
     the table is UCI Mushroom with 10 labels a class. Simple methods get the same.
     All data are in the package. The report has pictures and opens in any browser.
     """
-    from pinvgcn.cli.console import comparison_table, loading, note, say
-    from pinvgcn.cli.console import out as stdout
     from pinvgcn.cli.progress import shown
     from pinvgcn.jobs.files import prepare_folder
 
     folder = prepare_folder(out)
-    with loading():
+    with console.loading():
         from pinvgcn.experiments import demo as job
         from pinvgcn.experiments.demo_report import write_report
     with shown(steps=job.steps(1 if quick else splits) + 1) as announce:
         result = job.run_demo(splits=splits, random_state=seed, quick=quick, progress=announce)
         page = write_report(result, folder, progress=announce)
-    console = stdout()
-    console.print()
+    console.out().print()
     for comparison in result.comparisons:
-        console.print(comparison_table(comparison))
+        console.out().print(console.comparison_table(comparison))
         note(*(f"{comparison.task.title}: {line}" for line in comparison.notes()))
-    runs = (
-        f"Averages ± standard deviation over {result.splits} choices of labels. " if result.splits > 1 else ""
-    )
-    say(f"{runs}Report: {page}")
+    runs = f"Averages ± standard deviation over {result.splits} choices of labels. "
+    say(f"{runs if result.splits > 1 else ''}Report: {page}")
     if open_report:
         import webbrowser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import platform
 import socket
@@ -13,6 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from pinvgcn.cli import console
+from pinvgcn.cli.console import say
+from pinvgcn.cli.failure import BAD_INPUT
 
 NAME = "pinvgcn"
 POINTS = 100  # of the small files and transforms that are tried
@@ -29,21 +34,15 @@ def doctor(
 
     The exit code is 2 where something is broken; its line says what to do.
     """
-    from pinvgcn.cli.console import loading, out
-    from pinvgcn.cli.failure import BAD_INPUT
-
-    with loading():
+    with console.loading():
         found = [_tried(name, check) for name, check in CHECKS.items()]
     if as_json:
-        import json
-
         typer.echo(json.dumps([dict(zip(("what", "works", "found"), line, strict=True)) for line in found]))
     else:
-        console = out()
         for name, works, text in found:
             mark = "[green]works [/green]" if works else "[red]BROKEN[/red]"
-            console.print(f"{mark}  {name:<19} ", end="")
-            console.print(text, markup=False, soft_wrap=True)
+            console.out().print(f"{mark}  {name:<19} ", end="")
+            say(text)
     if not all(works for _, works, _ in found):
         raise typer.Exit(BAD_INPUT)
 
@@ -66,7 +65,7 @@ def _python() -> str:
 def _libraries() -> str:
     from packaging.requirements import Requirement
 
-    found, wrong = [], []
+    found, wrong, needed = [], [], []
     for wanted in map(Requirement, requires(NAME) or []):
         if wanted.marker and not wanted.marker.evaluate({"extra": ""}):
             continue
@@ -76,12 +75,10 @@ def _libraries() -> str:
             present = ""
         found.append(f"{wanted.name} {present}")
         if not present or not wanted.specifier.contains(present, prereleases=True):
-            wrong.append(
-                (f"{wanted.name} {present or 'is not installed'}", f"'{wanted.name}{wanted.specifier}'")
-            )
+            wrong.append(f"{wanted.name} {present or 'is not installed'}")
+            needed.append(f"'{wanted.name}{wanted.specifier}'")
     if wrong:
-        what, needed = zip(*wrong, strict=True)
-        raise Broken(f"{', '.join(what)}. Run: pip install {' '.join(needed)}")
+        raise Broken(f"{', '.join(wrong)}. Run: pip install {' '.join(needed)}")
     return ", ".join(found)
 
 

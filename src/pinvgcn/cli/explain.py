@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from pinvgcn.cli import options
+from pinvgcn.cli import console, options
+from pinvgcn.cli.console import note, say
+from pinvgcn.cli.predict import check_pair
+from pinvgcn.errors import ParameterError
 from pinvgcn.wording import counted, decimal
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from pinvgcn.tables import ExplainedRow
 
 SHOWN = 10  # values of a row
@@ -49,12 +50,9 @@ def explain(
     log-odds: from the mean over some rows of training to this row. Nothing
     is written.
     """
-    from pinvgcn.cli.console import loading
-    from pinvgcn.cli.predict import check_pair
     from pinvgcn.cli.progress import shown
-    from pinvgcn.errors import ParameterError
 
-    with loading():
+    with console.loading():
         from pinvgcn.tables import explain_table_row
     fitted = check_pair(model, table, "explain")
     if fitted is None:
@@ -72,10 +70,7 @@ def explain(
 
 
 def _say(found: ExplainedRow, path: Path) -> None:
-    from rich.text import Text
-
-    from pinvgcn.cli.console import note, out, say
-    from pinvgcn.cli.console import table as new_table
+    from scipy.special import expit
 
     why = found.explanation
     given = "" if found.given is None else f" (the table says {found.given})"
@@ -83,7 +78,7 @@ def _say(found: ExplainedRow, path: Path) -> None:
         f"{path}, row {found.row:,}: {found.target} = {why.answer} with probability "
         f"{why.probability:.3f}{given}"
     )
-    table = new_table("What moved the answer")
+    table = console.table("What moved the answer")
     table.add_column("value", overflow="fold", max_width=48)
     table.add_column("log-odds", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -100,11 +95,11 @@ def _say(found: ExplainedRow, path: Path) -> None:
         others = Text(f"{counted(len(rest), 'other value')}, together", style="dim")
         table.add_row(others, decimal(together, 2, plus=True), _bar(together, longest))
     table.caption = (
-        f"From {decimal(why.base, 2)} (as at a probability of {_probability(why.base):.2f}), the mean over "
+        f"From {decimal(why.base, 2)} (as at a probability of {expit(why.base):.2f}), the mean over "
         f"{counted(why.compared, 'row')} of training, to {decimal(why.log_odds, 2)}, the log-odds of this "
         "answer. " + ("Exact." if why.exact else "± is the standard error over drawn orders.")
     )
-    out().print(table)
+    console.out().print(table)
     for name in found.ignored:
         note(
             f"what stands in {name!r} was ignored: training never saw it, or it cannot be read; of a "
@@ -112,14 +107,8 @@ def _say(found: ExplainedRow, path: Path) -> None:
         )
 
 
-def _probability(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-log_odds)) if log_odds > 0 else 1 - 1 / (1 + math.exp(log_odds))
-
-
 def _bar(moved: float, longest: float) -> Text:
     """Towards the answer in blue, away from it in red."""
-    from rich.text import Text
-
     if longest == 0:
         return Text("")
     halves = round(2 * BAR * min(abs(moved) / longest, 1.0))

@@ -111,8 +111,9 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         if _follows():  # torchrun ends it
             time.sleep(5)
             return BAD_INPUT
-        said = error.format_message().rstrip(".")
-        say(f"error: {said}{'' if said.endswith('?') else '.'} Try: {_help_command(error)}")
+        said, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+        command = "pinvgcn" if context is None else context.command_path
+        say(f"error: {said}{'' if said.endswith('?') else '.'} Try: {command} --help")
     except (PinvGCNError, OSError) as error:
         if debug:
             traceback.print_exc()
@@ -138,11 +139,6 @@ def describe(error: BaseException) -> str:
     if not isinstance(error, PinvGCNError | OSError):
         return f"{type(error).__name__}: {error}"
     return str(error)
-
-
-def _help_command(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context is not None else 'pinvgcn'} --help"
 
 
 def say(message: str) -> None:

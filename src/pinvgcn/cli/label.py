@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pinvgcn.cli import options
+from pinvgcn.cli.console import err, loading, say
 
 
 def label(
@@ -46,8 +47,6 @@ def label(
     Export writes the whole scan with classes and confidence, the labels as CSV, and
     the model for `pinvgcn predict`. Ctrl-C ends it.
     """
-    from pinvgcn.cli.console import err, loading, say
-
     with loading():
         from pinvgcn.app.serve import Request, serve
 

@@ -31,6 +31,8 @@ Weight = Annotated[
     ClassWeight | None,
     option(metavar="balanced", help="Every class counts the same in training.", panel=TUNING),
 ]
+Copy = Annotated[Path, option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")]
+SavedModel = Annotated[Path | None, option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")]
 Sets = Annotated[float | None, option(metavar="SHARE", help="Sets that hold the true class so often: 0.9.")]
 Field = Annotated[str | None, option(metavar="NAME", help="The field that gets the class.", panel=POINTS)]
 Only = Annotated[

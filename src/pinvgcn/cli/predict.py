@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pinvgcn.cli import options
+from pinvgcn.cli.classify import print_done
+from pinvgcn.cli.console import loading, note, say
+from pinvgcn.cli.failure import job
+from pinvgcn.cli.segment import KEPT, run_scans
 from pinvgcn.errors import ModelFileError, ParameterError, ScanFileError, TableFileError
 from pinvgcn.wording import counted, verb
 
@@ -37,9 +41,7 @@ def predict(
         list[Path],
         typer.Argument(metavar="INPUT", help="Scans, which are one cloud, or tables, parts of one."),
     ],
-    out: Annotated[
-        Path, options.option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")
-    ],
+    out: options.Copy,
     sets: options.Sets = None,
     probabilities: Annotated[
         bool, options.option("--probabilities", help="Tables: a column with the probability of each class.")
@@ -62,10 +64,6 @@ def predict(
     also larger than memory. A scan's copy has `confidence` and `outside` as that
     of `segment`; one that overlaps the model's must be in its coordinate system.
     """
-    from pinvgcn.cli.console import loading
-    from pinvgcn.cli.failure import job
-    from pinvgcn.cli.segment import KEPT, run_scans
-
     with loading():
         from pinvgcn.features.tiles import SIZE
         from pinvgcn.io.tables import ENDINGS
@@ -167,7 +165,6 @@ def predict_tables(
     model: TableModel, saved: Path, files: TableFiles, wanted: Any, *, as_json: bool, quiet: bool
 ) -> None:
     """The whole command, with a model that was ``saved`` by ``pinvgcn classify``."""
-    from pinvgcn.cli.classify import print_done
     from pinvgcn.cli.progress import shown
     from pinvgcn.tables.predict import predict_job
 
@@ -194,8 +191,6 @@ def predict_tables(
 
 
 def _say_result(result: Predicted, out: Path | None, job: PredictJob) -> None:
-    from pinvgcn.cli.console import note, say
-
     counts = ", ".join(f"{name} {count:,}" for name, count in zip(result.classes, result.counts, strict=True))
     lines = [f"{counted(result.rows, 'row')} in {result.seconds['all']:.1f} s: {counts}"]
     if result.checked:
@@ -225,8 +220,6 @@ def _say_result(result: Predicted, out: Path | None, job: PredictJob) -> None:
 def _say_plan(
     job: PredictJob, cost: Cost, rows: int | None, files: TableFiles, *, as_json: bool, quiet: bool
 ) -> None:
-    from pinvgcn.cli.console import say
-
     target, columns = job.model.target, [plan.name for plan in job.model.recipe.used]
     if as_json:
         plan = {

@@ -8,6 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from pinvgcn.cli import options
+from pinvgcn.cli.console import loading, note, say
+from pinvgcn.cli.failure import Interrupted
+from pinvgcn.errors import DataError
+from pinvgcn.wording import counted
 
 WORDS = "oakland, hypergraphs, split-size, citation, regularization, rank, weights or all"
 
@@ -51,11 +55,7 @@ def reproduce(
     again, so that an interrupted reproduce continues where it stopped; more --runs
     add to it. A method that fails or takes too long is noted and left out.
     """
-    from pinvgcn.cli.console import loading, note, say
-    from pinvgcn.cli.failure import Interrupted
     from pinvgcn.cli.progress import shown_runs
-    from pinvgcn.errors import DataError
-    from pinvgcn.wording import counted
 
     with loading():
         from pinvgcn.experiments.reproduce.job import ReproduceRequest, parse_names, planned

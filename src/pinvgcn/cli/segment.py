@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pinvgcn.cli import options
+from pinvgcn.cli import console, options
+from pinvgcn.cli.console import note, say
+from pinvgcn.cli.failure import job
 from pinvgcn.wording import counted
 
 if TYPE_CHECKING:
@@ -41,18 +43,14 @@ def segment(
     labels: Annotated[
         str, options.option(metavar="LABELS", help="A field, or a CSV of index,label or x,y,z,label.")
     ],
-    out: Annotated[
-        Path, options.option("-o", "--out", metavar="OUT", help="The classified copy; of several a folder.")
-    ],
+    out: options.Copy,
     unlabelled: Annotated[
         str | None, options.option(metavar="VALUES", help="Values that mean no label. LAS: 0,1; else -1.")
     ] = None,
     features: Annotated[
         str | None, options.option(metavar="NAMES", help="Columns to see, or 'none': intensity, colours, …")
     ] = None,
-    save_model: Annotated[
-        Path | None, options.option(metavar="FILE", help="Keep the model, for `pinvgcn predict`.")
-    ] = None,
+    save_model: options.SavedModel = None,
     report: Annotated[
         Path | None, options.option(metavar="HTML", help="Write a page about what was done, and how well.")
     ] = None,
@@ -97,10 +95,7 @@ def segment(
     `outside`: 1 where the place is new to the model, 2 where it has no answer.
     Labelled points keep their class; noise (7 and 18 of LAS) stays what it is.
     """
-    from pinvgcn.cli.console import loading
-    from pinvgcn.cli.failure import job
-
-    with loading():
+    with console.loading():
         from pinvgcn.features.tiles import SIZE
         from pinvgcn.scans import SegmentRequest
     settings: dict[str, Any] = {}
@@ -139,7 +134,6 @@ def run_scans(
 ) -> None:
     """The whole command, by the processes of a group; the first one speaks for all."""
     from pinvgcn import scans
-    from pinvgcn.cli.console import note, say
     from pinvgcn.cli.progress import shown
 
     heldout, others = None, []
@@ -177,8 +171,6 @@ def announce(
     quiet: bool,
 ) -> None:
     """The result on stdout, and how held-out labels did; what deserves attention on stderr."""
-    from pinvgcn.cli.console import note, out, say
-    from pinvgcn.cli.console import table as new_table
     from pinvgcn.scans.labels import name_of
 
     if as_json:
@@ -188,7 +180,7 @@ def announce(
     if quiet:
         return
     labelled = bool(result.given.any())
-    table = new_table(
+    table = console.table(
         None,
         "class",
         *(["labels"] if labelled else []),
@@ -203,7 +195,7 @@ def announce(
         held = [] if found is None else ["" if found != found else f"{100 * found:.1f} %"]
         name = name_of(value, asprs=result.asprs)
         table.add_row(name, *given, f"{count:,}", f"{100 * count / total:.1f} %", *held)
-    out().print(table)
+    console.out().print(table)
     whole = result.source.count - result.noise
     part = labelled and result.fitted < whole
     after = sum(result.seconds.values()) - result.work_seconds

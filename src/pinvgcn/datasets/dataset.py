@@ -19,12 +19,14 @@ class DatasetInfo:
     description: str  # one line
     source: str
     licence: str
+    rows: int
+    classes: int
     files: tuple[DataFile, ...] = ()  # none where the data are generated
 
     @property
     def available(self) -> bool:
         """Whether the data set can be loaded without a download."""
-        return all(is_here(file) for file in self.files)
+        return all(map(is_here, self.files))
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,6 @@ class Dataset:
     def __repr__(self) -> str:
         rows, columns = self.X.shape
         counts = np.bincount(self.y[self.y >= 0], minlength=len(self.target_names))
-        classes = ", ".join(
-            f"{target} {count:,}" for target, count in zip(self.target_names, counts, strict=True)
-        )
+        classes = ", ".join(f"{t} {count:,}" for t, count in zip(self.target_names, counts, strict=True))
         edges = f", {self.adjacency.nnz // 2:,} edges" if self.adjacency is not None else ""
         return f"Dataset({self.name!r}: {rows:,} rows × {columns:,} columns{edges}; {classes})"

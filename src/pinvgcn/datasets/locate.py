@@ -42,6 +42,11 @@ class DataFile:
     url: str | None = None
     alternative: DataFile | None = None
 
+    @property
+    def candidates(self) -> tuple[DataFile, ...]:
+        """The file and its alternatives, the best first."""
+        return (self, *(() if self.alternative is None else self.alternative.candidates))
+
 
 def cache_folder() -> Path:
     if chosen := os.environ.get("PINVGCN_CACHE"):
@@ -64,22 +69,22 @@ def data_folder() -> Path | None:
 
 def find(file: DataFile) -> Path | None:
     """Where the file lies on this machine, None if nowhere."""
-    folders = [EMBEDDED, cache_folder()]
-    if (chosen := data_folder()) is not None:
-        folders.insert(1, chosen)
+    folders = filter(None, (EMBEDDED, data_folder(), cache_folder()))
     return next((path for folder in folders if (path := folder / file.path).is_file()), None)
 
 
 def is_here(file: DataFile) -> bool:
     """Whether the file or its alternative lies on this machine."""
-    return find(file) is not None or (file.alternative is not None and is_here(file.alternative))
+    return any(map(find, file.candidates))
 
 
 def read(file: DataFile) -> bytes:
     """The unpacked and verified content of the file, or of its alternative."""
-    path = find(file)
-    if path is None:
-        return read(file.alternative) if file.alternative is not None else _download(file)
+    *_, last = file.candidates
+    found = next(((one, path) for one in file.candidates if (path := find(one)) is not None), None)
+    if found is None:
+        return _download(last)
+    file, path = found
     remedy = "replace it"
     if path.is_relative_to(cache_folder()) and file.url is not None:
         remedy = "delete it, and it will be downloaded again"

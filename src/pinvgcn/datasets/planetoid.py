@@ -70,9 +70,11 @@ CLASSES = {
 }  # fmt: skip
 
 
-def _info(name: str, what: str) -> DatasetInfo:
+def _info(name: str, what: str, nodes: int) -> DatasetInfo:
     return DatasetInfo(
         name=name,
+        rows=nodes,
+        classes=len(CLASSES[name]),
         description=f"Papers that cite each other, by their words: {what}",
         source="Planetoid (Yang, Cohen, Salakhutdinov, 2016), from LINQS data (Sen 2008, Namata 2012)",
         licence="MIT (Planetoid)",
@@ -110,10 +112,10 @@ def _load(info: DatasetInfo) -> Dataset:
 LOADERS = {
     info: partial(_load, info)
     for info in (
-        _info("cora", "7 fields of machine learning"),  # 2,708 nodes, 5,278 edges, 78 components
-        # 3,327 nodes, 4,552 edges, 438 components: 48 of them single nodes
-        _info("citeseer", "6 fields of computer science"),
-        _info("pubmed", "3 kinds of diabetes"),  # 19,717 nodes, 44,324 edges, connected
+        _info("cora", "7 fields of machine learning", 2_708),  # 5,278 edges, 78 components
+        # 4,552 edges, 438 components: 48 of them single nodes
+        _info("citeseer", "6 fields of computer science", 3_327),
+        _info("pubmed", "3 kinds of diabetes", 19_717),  # 44,324 edges, connected
     )
 }
 

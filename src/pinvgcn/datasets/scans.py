@@ -34,32 +34,28 @@ REMEDY = "delete the file from the data folder or cache, and it will be download
 FIELDS = ("x", "y", "z", "label", "confidence")
 
 
-def _oakland_info(number: int, sha256: str, archive: str, what: str) -> DatasetInfo:
+def _oakland_info(number: int, points: int, part: str, archive: str, sha256: str) -> DatasetInfo:
     download = DataFile(f"oakland/{archive}", url=f"{ADDRESS}/{archive}")
     return DatasetInfo(
         name=f"oakland{number}",
-        description=f"Laser scan of a street in five classes: {what}",
+        description=f"Laser scan of a street in five classes: {points:,} points of {part}",
         source="Oakland 3-D Point Cloud Dataset; cite Munoz, Bagnell, Vandapel, Hebert, CVPR 2009",
         licence="none stated; not to be redistributed",
+        rows=points,
+        classes=len(CLASSES),
         files=(DataFile(f"oakland/Oakland{number}.xyz_label_conf", sha256, alternative=download),),
     )
 
 
-OAKLAND1 = _oakland_info(
-    1,
+HASHES = (
     "5258905ca5c2a4e64d32325a46a82d1958b4f3fc18562396670ce3ff6268fb8b",
-    "training.zip",
-    "36,932 points of part3_an",
-)
-OAKLAND2 = _oakland_info(
-    2,
     "d6966ff485f6246230f0e52360f4dfbc86543173e5b1239eb64788b952d8dd66",
-    "validation.zip",
-    "91,515 points of part3_am",
 )
+OAKLAND1 = _oakland_info(1, 36_932, "part3_an", "training.zip", HASHES[0])
+OAKLAND2 = _oakland_info(2, 91_515, "part3_am", "validation.zip", HASHES[1])
 
 
-def _oakland(info: DatasetInfo, part: str, points: int) -> Dataset:
+def _oakland(info: DatasetInfo, part: str) -> Dataset:
     (file,) = info.files
     content = read(file)
     if content.startswith(b"PK"):  # the public archive instead of the filtered scan
@@ -71,10 +67,11 @@ def _oakland(info: DatasetInfo, part: str, points: int) -> Dataset:
             f"The scan of {info.name} must hold lines of x y z label confidence: {error}."
         ) from None
     scan = scan[scan["label"].isin(list(CLASSES))]
-    if len(scan) != points:
+    if len(scan) != info.rows:
         raise DatasetError(
-            f"The scan of {info.name} is not the expected one, or is truncated. Expected {points:,} points "
-            f"in the classes {', '.join(CLASSES.values())}; received {len(scan):,}. What to do: {REMEDY}."
+            f"The scan of {info.name} is not the expected one, or is truncated. Expected {info.rows:,} "
+            f"points in the classes {', '.join(CLASSES.values())}; received {len(scan):,}. What to do: "
+            f"{REMEDY}."
         )
     y = np.searchsorted(list(CLASSES), scan["label"]).astype(np.int64)
     return Dataset(info, scan[["x", "y", "z"]].to_numpy(), y, tuple(CLASSES.values()))
@@ -99,17 +96,15 @@ def _member(archive: bytes, part: str) -> bytes:
     )
 
 
+LIDAR_HASH = "15b8493da724b03f073f7b677981fd14177a00da5ff9751c57c0285d6c0b3f16"
 LIDAR = DatasetInfo(
     name="lidar",
     description="Aerial laser scan in the classes of the ASPRS: 37,805 points in metres",
     source="test data of the laspy source package, french_lidar_thinned.laz",
     licence="BSD 2-Clause, as laspy",
-    files=(
-        DataFile(
-            "lidar/french_lidar_thinned.laz",
-            "15b8493da724b03f073f7b677981fd14177a00da5ff9751c57c0285d6c0b3f16",
-        ),
-    ),
+    rows=37_805,
+    classes=7,
+    files=(DataFile("lidar/french_lidar_thinned.laz", LIDAR_HASH),),
 )
 
 
@@ -118,6 +113,8 @@ def _tile(name: str, corner: str, points: int, sha256: str) -> DatasetInfo:
         name=name,
         description=f"Aerial laser scan of 50 m by 50 m, tile {corner}: {points:,} points in five classes",
         source="IGN – LiDAR HD",
+        rows=points,
+        classes=5,
         licence="Licence Ouverte / Etalab 2.0; embedded in this package, see embedded/ATTRIBUTION.md",
         files=(DataFile(f"ign_{corner}.laz", sha256),),
     )
@@ -151,8 +148,8 @@ def _aerial(info: DatasetInfo, unlabelled: tuple[int, ...] = ()) -> Dataset:
 
 
 LOADERS = {
-    OAKLAND1: partial(_oakland, OAKLAND1, "part3_an", 36_932),
-    OAKLAND2: partial(_oakland, OAKLAND2, "part3_am", 91_515),
+    OAKLAND1: partial(_oakland, OAKLAND1, "part3_an"),
+    OAKLAND2: partial(_oakland, OAKLAND2, "part3_am"),
     IGN1: partial(_aerial, IGN1, unlabelled=UNCLASSIFIED),
     IGN2: partial(_aerial, IGN2, unlabelled=UNCLASSIFIED),
     LIDAR: partial(_aerial, LIDAR),

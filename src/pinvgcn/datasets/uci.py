@@ -20,16 +20,15 @@ import pandas as pd
 from pinvgcn.datasets.dataset import Dataset, DatasetInfo
 from pinvgcn.datasets.locate import DataFile, read
 
+HASH = "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e"
 MUSHROOM = DatasetInfo(
     name="mushroom",
     description="Mushrooms by 21 categorical attributes: edible or poisonous",
     source="UCI Machine Learning Repository, Mushroom (donor J. Schlimmer, 1987), doi:10.24432/C5959T",
     licence="CC BY 4.0; embedded in this package, see embedded/ATTRIBUTION.md",
-    files=(
-        DataFile(
-            "agaricus-lepiota.data.gz", "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e"
-        ),
-    ),
+    rows=8_124,
+    classes=2,
+    files=(DataFile("agaricus-lepiota.data.gz", HASH),),
 )
 CLASSES = {"e": "edible", "p": "poisonous"}
 
@@ -73,20 +72,21 @@ COVER_TYPES = (  # coded from 1 in the file
 )  # fmt: skip
 
 
-def _info(name: str, which: str) -> DatasetInfo:
+def _info(name: str, which: str, rows: int, classes: int) -> DatasetInfo:
     return DatasetInfo(
         name=name,
         description=f"Forest cover by binned terrain, wilderness area and soil type: {which}",
         source="UCI Machine Learning Repository, Covertype (J. Blackard, 1998), doi:10.24432/C50K5N",
         licence="CC BY 4.0",
+        rows=rows,
+        classes=classes,
         files=(FILE,),
     )
 
 
 def _covertype(info: DatasetInfo, cover_types: Sequence[int]) -> Dataset:
-    types: dict[str, type] = dict.fromkeys(NUMERIC, np.int16) | dict.fromkeys(
-        (*BOOLEAN, "Cover_Type"), np.uint8
-    )
+    types: dict[str, type] = dict.fromkeys(NUMERIC, np.int16)
+    types |= dict.fromkeys((*BOOLEAN, "Cover_Type"), np.uint8)
     table = pd.read_csv(io.BytesIO(read(FILE)), names=list(types), dtype=types)
     cover = table["Cover_Type"].to_numpy()
     wanted = np.isin(cover, cover_types)
@@ -108,14 +108,11 @@ def binned(values: np.ndarray) -> pd.Categorical[str]:
     return pd.Categorical.from_codes(codes, categories=pd.Index(names), ordered=True)
 
 
-LOADERS: dict[DatasetInfo, Callable[[], Dataset]] = {
-    MUSHROOM: _mushroom,
-    **{
-        info: partial(_covertype, info, cover_types)
-        for info, cover_types in (
-            (_info("covertype45", "cottonwood/willow or aspen"), (4, 5)),
-            (_info("covertype67", "Douglas-fir or krummholz"), (6, 7)),
-            (_info("covertype", "all 7 cover types"), range(1, 8)),
-        )
-    },
-}
+LOADERS: dict[DatasetInfo, Callable[[], Dataset]] = {MUSHROOM: _mushroom}
+for name, which, rows, cover_types in (
+    ("covertype45", "cottonwood/willow or aspen", 12_240, (4, 5)),
+    ("covertype67", "Douglas-fir or krummholz", 37_877, (6, 7)),
+    ("covertype", "all 7 cover types", 581_012, range(1, 8)),
+):
+    info = _info(name, which, rows, len(cover_types))
+    LOADERS[info] = partial(_covertype, info, cover_types)

@@ -274,8 +274,7 @@ def _row_means(pairs: np.ndarray, m: int) -> np.ndarray:
         sums[row] += own.sum()
         sums[row + 1 :] += own
         start += m - 1 - row
-    means: np.ndarray = sums / (m - 1)
-    return means
+    return sums / (m - 1)
 
 
 class HypergraphEigenmap(Eigenmap):

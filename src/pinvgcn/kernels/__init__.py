@@ -23,12 +23,4 @@ KERNELS: dict[str, type[Kernel]] = {  # by their name in a file
     kernel.kind: kernel for kernel in (TaylorKernel, FourierKernel, CutoffKernel, ExactKernel)
 }
 
-__all__ = [
-    "Box",
-    "CutoffKernel",
-    "ExactKernel",
-    "FourierKernel",
-    "Kernel",
-    "SeriesKernel",
-    "TaylorKernel",
-]
+__all__ = ["Box", "CutoffKernel", "ExactKernel", "FourierKernel", "Kernel", "SeriesKernel", "TaylorKernel"]

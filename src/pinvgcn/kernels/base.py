@@ -80,7 +80,11 @@ class Kernel(ABC):
 class SourceKernel(Kernel):
     """φ(x) has an entry for each node, one of the ``sources``: what is gathered are the weights."""
 
-    sources: np.ndarray  # (n, d), the nodes of all ranks
+    def __init__(self, sources: np.ndarray, sigma: float, precision: float, group: Group = ALONE) -> None:
+        self.sources = sources  # (n, d), the nodes of all ranks
+        self.sigma, self.precision, self.group = sigma, precision, group
+        # centred before anything is scaled or squared: map coordinates have offsets of 10⁶
+        self._centre = sources.mean(axis=0) if len(sources) else np.zeros(sources.shape[1])
 
     @property
     def dimension(self) -> int:
@@ -97,13 +101,12 @@ class SourceKernel(Kernel):
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"sigma": self.sigma, "precision": self.precision}, {"sources": self.sources}
 
-
-def saved_sources(arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """The points of a saved kernel that sums over them: (n, d)."""
-    sources = Shapes()("kernel_sources", arrays["sources"], "n d")
-    if not sources.size:
-        raise ModelFileError("its array 'kernel_sources' is empty; save the model again.")
-    return sources
+    @classmethod
+    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        sources = Shapes()("kernel_sources", arrays["sources"], "n d")
+        if not sources.size:
+            raise ModelFileError("its array 'kernel_sources' is empty; save the model again.")
+        return cls(sources, **numbers)
 
 
 @dataclass(frozen=True)
@@ -154,8 +157,7 @@ class Box:
     def distance(self, points: np.ndarray) -> np.ndarray:
         """How far points are outside the box: (m,)."""
         beyond = np.maximum(np.abs(self.local(points)) - self.half[:, None], 0)
-        length: np.ndarray = np.linalg.norm(beyond, axis=0)
-        return length
+        return np.linalg.norm(beyond, axis=0)
 
     def state(self) -> dict[str, np.ndarray]:
         return {"centre": self.centre, "axes": self.axes, "half": self.half}
@@ -172,10 +174,7 @@ class SeriesKernel(Kernel, ABC):
     """A kernel as a series of as many features as its ``precision`` in the ``box`` asks for."""
 
     def __init__(self, box: Box, sigma: float, precision: float) -> None:
-        self.box = box
-        self.sigma = sigma
-        self.precision = precision
-        self.group = box.group
+        self.box, self.sigma, self.precision, self.group = box, sigma, precision, box.group
 
     @property
     def dimension(self) -> int:

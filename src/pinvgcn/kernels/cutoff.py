@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, SourceKernel, saved_sources
+from pinvgcn.kernels.base import Finish, SourceKernel
 
 CHUNK = 16_384  # points whose neighbours are searched at a time
 
@@ -27,11 +26,7 @@ class CutoffKernel(SourceKernel):
     kind = "cutoff"
 
     def __init__(self, sources: np.ndarray, sigma: float, precision: float, group: Group = ALONE) -> None:
-        self.group = group
-        self.sources = sources
-        self.sigma = sigma
-        self.precision = precision
-        self._centre = sources.mean(axis=0)  # map coordinates have offsets of 10⁶, their squares 10¹²
+        super().__init__(sources, sigma, precision, group)
         self._tree = cKDTree(sources - self._centre)
         self._reach = sigma * math.sqrt(-math.log(precision))
 
@@ -63,14 +58,9 @@ class CutoffKernel(SourceKernel):
     def evaluate(
         self, points: np.ndarray, coefficients: np.ndarray, columns: int, finish: Finish | None = None
     ) -> np.ndarray:
-        result = np.empty((len(points), columns))
+        result, own = np.empty((len(points), columns)), points is self.sources
         for rows in ranges(len(points), CHUNK):
-            own = points is self.sources
             result[rows] = (self.matrix[rows] if own else self._rows(points[rows])) @ coefficients
             if finish is not None:
                 finish(rows, result[rows])
         return result
-
-    @classmethod
-    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> CutoffKernel:
-        return cls(saved_sources(arrays), numbers["sigma"], numbers["precision"])

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.kernels.base import Finish, SourceKernel, saved_sources
+from pinvgcn.kernels.base import Finish, SourceKernel
 
 BLOCK_ENTRIES = 2_000_000  # kernel values held at a time by each core: 16 MB
 
@@ -24,12 +24,7 @@ class ExactKernel(SourceKernel):
     kind = "exact"
 
     def __init__(self, sources: np.ndarray, sigma: float, group: Group = ALONE) -> None:
-        self.group = group
-        self.sources = sources
-        self.sigma = sigma
-        self.precision = 1e-15
-        # centred before anything is scaled: map coordinates have offsets of 10⁶
-        self._centre = sources.mean(axis=0) if len(sources) else np.zeros(sources.shape[1])
+        super().__init__(sources, sigma, 1e-15, group)
         self._scaled = (sources - self._centre) / sigma
 
     def evaluate(
@@ -54,7 +49,3 @@ class ExactKernel(SourceKernel):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"sigma": self.sigma}, {"sources": self.sources}
-
-    @classmethod
-    def from_state(cls, numbers: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExactKernel:
-        return cls(saved_sources(arrays), numbers["sigma"])

@@ -44,11 +44,8 @@ class FourierKernel(SeriesKernel):
         for period, K, k_max in zip(self.periods, largest, self.largest_modes, strict=True):
             k = np.arange(-k_max, k_max + 1)
             squares = squares[..., None] + (k / K) ** 2
-            logs = (
-                logs[..., None]
-                + math.log(math.sqrt(math.pi) * sigma / period)
-                - (math.pi * sigma * k / period) ** 2
-            )
+            scale = math.log(math.sqrt(math.pi) * sigma / period)
+            logs = logs[..., None] + scale - (math.pi * sigma * k / period) ** 2
         self._matters = squares <= 1
         self._weights = np.where(self._matters, np.exp(logs), 0.0)  # b on the box of modes
 
@@ -199,16 +196,8 @@ class FourierGram:
 
     A vector v over modes belongs to a real function if v_{−k} is the conjugate of v_k. Then
     v_k = (1 − i)/2 a_k + (1 + i)/2 a_{−k} with real a of the same length: the coordinates in which
-    ``K @ a`` multiplies. Its cost does not depend on the number of nodes, only on M.
-
-    Parameters
-    ----------
-    symbol : complex array
-        t_m for |m_i| ≤ 2K_i: side 4K_i + 1.
-    root : array
-        √b_k for |k_i| ≤ K_i: side 2K_i + 1.
-    matters : boolean array
-        The M modes that are used, symmetric about k = 0.
+    ``K @ a`` multiplies. Its cost does not depend on the number of nodes, only on M. ``symbol`` has the t_m
+    for |m_i| ≤ 2K_i, ``root`` the √b_k for |k_i| ≤ K_i, and ``matters`` tells which of these are used.
     """
 
     def __init__(self, symbol: np.ndarray, root: np.ndarray, matters: np.ndarray) -> None:

@@ -112,8 +112,7 @@ class TaylorKernel(SeriesKernel):
     @cached_property
     def _used(self) -> np.ndarray:
         """Which (a, α') are in A: (powers, others), in the order of the features."""
-        used: np.ndarray = np.arange(len(self._others)) < self._counts[:, None]
-        return used
+        return np.arange(len(self._others)) < self._counts[:, None]
 
     def chunks(self, n: int, columns: int = 2) -> list[slice]:
         """Ranges of nodes whose features fit the memory that is set aside; a single column needs few."""

@@ -14,13 +14,6 @@ from pinvgcn.nn.problem import Basis, Problem
 from pinvgcn.nn.training import Labels, TrainingSettings, train
 
 __all__ = [
-    "Basis",
-    "FilterBasis",
-    "Labels",
-    "PinvConv",
-    "PinvGCN",
-    "Problem",
-    "SpectrumBatch",
-    "TrainingSettings",
+    "Basis", "FilterBasis", "Labels", "PinvConv", "PinvGCN", "Problem", "SpectrumBatch", "TrainingSettings",
     "train",
-]
+]  # fmt: skip

@@ -22,18 +22,18 @@ class DropoutKey(NamedTuple):
     layer: int
 
 
-def dropout(H: Tensor, p: float, key: DropoutKey | None = None) -> Tensor:
+def dropout(H: Tensor, p: float, key: DropoutKey | None = None, nodes: Tensor | None = None) -> Tensor:
     """H ∘ M/(1 − p) with M_ij = 0 with probability p: unchanged in the mean, unchanged at p = 0.
 
-    With a key, M is ``keep_mask`` of the nodes 0 … n − 1. Without, it comes from PyTorch's process-wide
-    generator, as in ``torch.nn.functional.dropout``.
+    With a key, M is ``keep_mask`` of the nodes, 0 … n − 1 by default. Without, it comes from PyTorch's
+    process-wide generator, as in ``torch.nn.functional.dropout``.
     """
     if p == 0:
         return H
     if key is None:
         return F.dropout(H, p)
-    nodes = torch.arange(len(H), device=H.device)
-    return H * keep_mask(nodes, H.shape[1], p, key).to(H) / (1 - p)
+    own = torch.arange(len(H), device=H.device) if nodes is None else nodes
+    return H * keep_mask(own, H.shape[1], p, key).to(H) / (1 - p)
 
 
 def keep_mask(nodes: Tensor, width: int, p: float, key: DropoutKey) -> Tensor:

@@ -25,15 +25,10 @@ class FastNetwork:
     Where ranks share out the nodes, each has the rows that are its own, and gradients of what it adds to the
     loss of all.
 
-    Parameters
-    ----------
-    rows : (m,) tensor
-        The nodes whose scores are wanted, ascending, without repetition.
-    run : callable
-        ``map``, or one that works on several chunks at a time.
-    sampled : bool
-        The rows are the first nodes, and the others stand for more than themselves: what the last hidden
-        layer sums of these is the mean over their dropout, of which a few nodes would be a poor sample.
+    Scores are wanted at ``rows`` (m,), ascending, without repetition. ``run`` is ``map``, or one that works
+    on several chunks at a time. If ``sampled``, the rows are the first nodes, and the others stand for more
+    than themselves: what the last hidden layer sums of these is the mean over their dropout, of which a few
+    nodes would be a poor sample.
     """
 
     def __init__(
@@ -167,13 +162,5 @@ class _Hidden(torch.autograd.Function):
 
         list(plan.run(work, range(len(parts))))
 
-        def total(d: Tensor) -> Tensor:
-            return ctx.scale * d.sum(dim=0)
-
-        return (
-            None,
-            d_before,
-            None if d_own is None else total(d_own),
-            total(d_bias),
-            *(total(d) for d in d_thetas),
-        )
+        totals = (None if d is None else ctx.scale * d.sum(dim=0) for d in (d_own, d_bias, *d_thetas))
+        return None, d_before, *totals

@@ -57,8 +57,7 @@ def fold(
 
 def apply_layers(layers: Sequence[NodeLayer], X: Any, V: Basis) -> np.ndarray:
     """The last layer's output at nodes with features X (m, N₀), dense or sparse, and basis V (m, k + r)."""
-    scores: np.ndarray = apply_networks([layers], X, V)[0]
-    return scores
+    return apply_networks([layers], X, V)[0]
 
 
 def apply_networks(

@@ -68,16 +68,14 @@ class Basis:
 
     def __matmul__(self, M: np.ndarray) -> np.ndarray:
         """V M"""
-        product: np.ndarray = self.F @ (M if self.Z is None else self.Z @ M)
-        return product
+        return self.F @ (M if self.Z is None else self.Z @ M)
 
     def adjoint(self, X: Any) -> np.ndarray:
         """VᵀX, X dense or sparse."""
         gathered = self.F.T @ X
         if sp.issparse(gathered):
             gathered = gathered.toarray()
-        product: np.ndarray = gathered if self.Z is None else self.Z.T @ gathered
-        return product
+        return gathered if self.Z is None else self.Z.T @ gathered
 
     def total(self, X: Any, weights: np.ndarray | None = None) -> np.ndarray:
         """Vᵀ diag(weights) X over the rows of all processes."""
@@ -129,28 +127,26 @@ class Problem:
         Sums and products are formed in double precision: the high-pass part subtracts numbers that may be
         large and nearly equal.
         """
-
         F = rows_of(basis.F, like)
         omega = None if weights is None else torch.from_numpy(weights).to(like)
         numbers = torch.from_numpy(np.arange(len(basis)) if ids is None else ids).to(like.device)
         C = basis.total(X, weights) if sums is None else sums
-        gains = torch.from_numpy(filter_basis.gains)
         first: tuple[Rows, ...]
-        ratio = None
-        in_products = not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]
-        if in_products:
+        ratio, factored = None, None
+        if not sp.issparse(X) and len(filter_basis) * X.shape[1] <= basis.width + X.shape[1]:
             parts = zip(filter_basis.gains, filter_basis.high, strict=True)
             products = [basis @ (gain[:, None] * C) + high * X for gain, high in parts]
             first = (rows_of(np.hstack(products), like),)
         else:
             ratio = _ratio(X, basis)
             first = (F, rows_of(X, like)) if ratio is None else (F,)
+            factored = scaled(torch.from_numpy(filter_basis.gains), torch.from_numpy(C).to(like))
         return cls(
             F,
             F if omega is None else F.scaled(omega),
             None if basis.Z is None else torch.from_numpy(basis.Z).to(like),
             first,
-            None if in_products else scaled(gains, torch.from_numpy(C).to(like)),
+            factored,
             ratio,
             numbers,
             omega,
@@ -184,16 +180,16 @@ class Problem:
     def check_filters(self, conv: PinvConv) -> None:
         """That a first layer has the filters of this problem; with others it would use these unasked."""
         pairs = (conv.gains, self.filters.gains), (conv.high, self.filters.high)
-        for own, given in pairs:
-            if (
-                own is None
-                or own.shape != given.shape
-                or not np.allclose(own.cpu().numpy(), given, rtol=1e-6, atol=0)
-            ):
-                raise ParameterError(
-                    "network must have the spectrum and the filters that problem was made with. "
-                    f"Got others instead; the problem's filters are: {', '.join(self.filters.names)}."
-                )
+        if not all(
+            own is not None
+            and own.shape == given.shape
+            and np.allclose(own.cpu().numpy(), given, rtol=1e-6, atol=0)
+            for own, given in pairs
+        ):
+            raise ParameterError(
+                "network must have the spectrum and the filters that problem was made with. "
+                f"Got others instead; the problem's filters are: {', '.join(self.filters.names)}."
+            )
 
     def first_coefficients(self, conv: PinvConv) -> Sequence[Tensor]:
         """The Θ_j of the first layer, which has the filters of this problem."""

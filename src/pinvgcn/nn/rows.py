@@ -70,10 +70,11 @@ class Bags:
     values: Tensor
 
     @classmethod
-    def of(cls, matrix: Any, like: Tensor) -> Bags:
+    def of(cls, matrix: Any, like: Tensor | None = None) -> Bags:
+        """With values ``like`` a tensor, by default like new ones."""
+        like = torch.empty(0) if like is None else like
         indices, offsets = (torch.from_numpy(a.astype(np.int32)) for a in (matrix.indices, matrix.indptr))
-        values = torch.from_numpy(matrix.data).to(like)
-        return cls(indices.to(like.device), offsets.to(like.device), values)
+        return cls(indices.to(like.device), offsets.to(like.device), torch.from_numpy(matrix.data).to(like))
 
     def __matmul__(self, theta: Tensor) -> Tensor:
         return F.embedding_bag(

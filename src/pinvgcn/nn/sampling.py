@@ -139,5 +139,4 @@ class NodeSubsample:
         """Which nodes of the pool have these ids."""
         mine = self.problem.ids.cpu().numpy()
         order = np.argsort(mine, kind="stable")
-        found: np.ndarray = order[np.searchsorted(mine, ids, sorter=order)]
-        return found
+        return order[np.searchsorted(mine, ids, sorter=order)]

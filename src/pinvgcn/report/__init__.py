@@ -2,7 +2,6 @@
 
 - ``evaluation``: accuracy, recall, F1 and their intervals, from a confusion matrix
 - ``held_out``: methods fitted without each fold of the labels, of a scan and of a table
-- ``learned``: the filters of a trained network, as numbers
 - ``figures``: numbers in, inline SVG out; ``scan``, ``table``, ``model``, ``methods``
 - ``page``: a template and values in, a page out
 - ``templates``: a file for each kind of report, and one style sheet

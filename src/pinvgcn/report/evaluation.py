@@ -102,5 +102,4 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     either = confusion.sum(axis=-1) + confusion.sum(axis=-2)
     values = np.divide(2 * right, either, out=np.full(right.shape, np.nan), where=either > 0)
-    mean: np.ndarray = np.nanmean(values, axis=-1)
-    return mean
+    return np.nanmean(values, axis=-1)

@@ -109,12 +109,9 @@ def commit() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
 
     try:
-        git(
-            "ls-files", "--error-unmatch", "__init__.py"
-        )  # a checkout of something else may hold this package
-        return git("rev-parse", "--short=10", "HEAD") + (
-            "+" if git("status", "--porcelain", "--", ".") else ""
-        )
+        git("ls-files", "--error-unmatch", "__init__.py")  # else the checkout is that of something else
+        changed = "+" if git("status", "--porcelain", "--", ".") else ""
+        return git("rev-parse", "--short=10", "HEAD") + changed
     except (OSError, subprocess.SubprocessError):
         return f"version {package_version('pinvgcn')}"
 

@@ -102,7 +102,7 @@ def _scan_figures(result: ScanResult, heldout: HeldOut | None) -> dict[str, str]
         places = [(one.x, one.y) for one in result.questions[:QUESTIONS]]
         found["plan"] = figures.plan(result.confidence_map, places)
     if heldout is not None:
-        broken = tuple(name.replace(" ", "\n") for name in names)
+        broken = [name.replace(" ", "\n") for name in names]
         found["confusion"] = figures.confusion(heldout.ours.confusion, broken, "scan")
     return found
 
@@ -195,9 +195,7 @@ def _table_figures(result: Classified, heldout: HeldOut | None) -> dict[str, str
         sizes = heldout.ours.confusion.sum(axis=1)
         shown = np.sort(np.argsort(-sizes, kind="stable")[:IN_MATRIX])
         counts = heldout.ours.confusion[np.ix_(shown, shown)]
-        found["confusion"] = figures.confusion(
-            counts, tuple(cut(names[code], ROOM) for code in shown), "table"
-        )
+        found["confusion"] = figures.confusion(counts, [cut(names[code], ROOM) for code in shown], "table")
     if result.importance is not None:
         found["importance"] = figures.importance(result.importance.columns[:DRAWN])
     if model.spectrum_.rank >= 2:

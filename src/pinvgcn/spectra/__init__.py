@@ -12,10 +12,6 @@ from pinvgcn.spectra.extension import IncidenceExtension, KernelExtension
 from pinvgcn.spectra.spectrum import Spectrum
 
 __all__ = [
-    "IncidenceExtension",
-    "KernelExtension",
-    "Spectrum",
-    "dense_eigenpairs",
-    "heat_eigenpairs",
+    "IncidenceExtension", "KernelExtension", "Spectrum", "dense_eigenpairs", "heat_eigenpairs",
     "krylov_eigenpairs",
-]
+]  # fmt: skip

@@ -113,8 +113,7 @@ class RowProducts:
 
     def inner(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """XᵀY"""
-        product: np.ndarray = self.group.sum(X.T @ Y)
-        return product
+        return self.group.sum(X.T @ Y)
 
     def norm(self, X: np.ndarray) -> float:
         return float(np.sqrt(self.group.sum(float(np.linalg.norm(X)) ** 2)))

@@ -117,8 +117,7 @@ class KernelExtension:
         connected = degrees > self.smallest_degree
         if alone is not None:
             alone[:] = ~connected
-        joined: np.ndarray = np.where(connected, degrees, 1.0)
-        return joined
+        return np.where(connected, degrees, 1.0)
 
     @cached_property
     def _plain(self) -> bool:
@@ -178,8 +177,7 @@ class IncidenceExtension:
 
     def __call__(self, nodes: Any) -> np.ndarray:
         """The k + r vectors at any rows, null vectors first: (m, k + r)."""
-        values: np.ndarray = self.factor(nodes) @ self.coefficients
-        return values
+        return self.factor(nodes) @ self.coefficients
 
     def factor(self, nodes: Any) -> sp.csr_array:
         """D^(−1/2) H of these rows, which Z multiplies: (m, |E|)."""

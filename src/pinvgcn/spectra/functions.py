@@ -191,10 +191,9 @@ def _seal(
     T *= signs
     if known is not None:
         known = replace(known, entries=known.entries * signs[1:])
-    certificate = measure(operator, mu, basis[:, 1:], known)
+    residuals, degree_error = measure(operator, mu, basis[:, 1:], known)
     # further components, within rounding: a Rayleigh quotient is wrong by its residual at most, and where the
     # kernel is exact by its square
-    residuals = certificate.residuals
     rounding = np.maximum(np.minimum(residuals, operator.noise), 10 * residuals**2)
     connected = 1 - mu > np.maximum(ZERO, rounding)
     pieces = int(np.argmax(connected)) if connected.any() else len(mu)
@@ -205,12 +204,12 @@ def _seal(
     return Spectrum(
         basis,
         1 - mu[pieces:],
-        certificate.residuals[pieces:],
+        residuals[pieces:],
         solver,
         replace(extension, transform=T),
         mu=mu[pieces:],
         noise=noise[pieces:],
-        degree_error=certificate.degree_error,
+        degree_error=degree_error,
         degree_bound=operator.degree_bound,
         group=operator.group,
     )

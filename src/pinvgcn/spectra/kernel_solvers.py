@@ -8,6 +8,7 @@ P Ĝ P = SSᵀ: u = S v/√θ. One pass over the nodes for SᵀS, none for its e
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -42,55 +43,26 @@ MOST_BY_QR = 700  # features: a QR costs many times a Gram matrix; beyond, it is
 DENSE_MODES = 800  # up to so many Fourier modes the small problem is solved whole
 
 
-def taylor_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs from the small matrix of Taylor features, without iteration.
-
-    The series is made longer until what it leaves out is small beside the last θ that is wanted.
-    """
-
-    def find(by: KernelOperator, wanted: int) -> SmoothPairs:
-        return taylor_pairs(by, wanted)
-
-    return _smooth("taylor", find, _too_short, operator, rank, tolerance, random_state)
-
-
-def fourier_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs from the small matrix of Fourier features, by an iteration whose cost does not depend on n.
-
-    Where pairs that are wanted drown in the error of the series, it is made longer.
-    """
-    find = partial(fourier_pairs, tolerance=tolerance, random_state=random_state)
-    return _smooth("fourier", find, _drowned, operator, rank, tolerance, random_state)
-
-
-def krylov_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, random_state: int) -> Spectrum:
-    """Pairs by a Krylov iteration over kernel products, the paper's way.
-
-    The iteration works on Ĝ: its eigenvectors are smooth, and where the degrees are large they are
-    those of N to within (1 − ℓ)/d, which a Rayleigh–Ritz step on N then corrects.
-    """
-    find = partial(_krylov_pairs, tolerance=tolerance, random_state=random_state)
-    return _smooth("krylov", find, _drowned, operator, rank, tolerance, random_state)
-
-
-def _smooth(
-    solver: str,
-    find: Callable[[KernelOperator, int], SmoothPairs],
-    too_short: Callable[[KernelOperator, SmoothPairs, int], bool],
-    operator: KernelOperator,
-    rank: int,
-    tolerance: float,
-    random_state: int,
+def smooth_solver(
+    solver: str, operator: KernelOperator, rank: int, *, tolerance: float, random_state: int
 ) -> Spectrum:
-    """``find`` pairs of Ĝ, with a longer series of the kernel while this one is ``too_short``; then of N."""
+    """ "taylor", "fourier" or "krylov": pairs of Ĝ, with a longer series of the kernel while this one is too
+    short; then of N.
+
+    The Krylov iteration over kernel products is the paper's way. It works on Ĝ: its eigenvectors are smooth,
+    and where the degrees are large they are those of N to within (1 − ℓ)/d, which a Rayleigh–Ritz step on N
+    then corrects.
+    """
+    find, too_short = SMOOTH_SOLVERS[solver]
+    options = {} if solver == "taylor" else {"tolerance": tolerance, "random_state": random_state}
     wanted = rank + (SPARE if operator.missing_loop else 0)
-    pairs = find(operator, wanted)
+    pairs = find(operator, wanted, **options)
     while too_short(operator, pairs, wanted):
         # the same operator by a kernel with a thousandth of the error, degrees included
         kernel = operator.kernel
         assert isinstance(kernel, SeriesKernel)
         operator = operator.by(type(kernel)(kernel.box, kernel.sigma, max(1e-3 * kernel.precision, SHORTEST)))
-        pairs = find(operator, wanted)
+        pairs = find(operator, wanted, **options)
     spectrum = smooth_spectrum(operator, pairs, rank, solver=solver)
     return _refine(operator, spectrum, rank, tolerance=tolerance, random_state=random_state)
 
@@ -152,11 +124,9 @@ def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     null[np.arange(n), piece] = root
     null /= np.linalg.norm(null, axis=0)
     # an orthonormal basis of the null vectors beside √d, which every spectrum has
-    beside = (
-        null @ scipy.linalg.null_space((null.T @ root)[None] / np.linalg.norm(root))
-        if count > 1
-        else null[:, :0]
-    )
+    beside = null[:, :0]
+    if count > 1:
+        beside = null @ scipy.linalg.null_space((null.T @ root)[None] / np.linalg.norm(root))
     rank = min(rank, n - count)
     mu, U = np.zeros(0), np.zeros((n, 0))
     if rank and n <= ALL_ROWS:
@@ -176,13 +146,8 @@ def cutoff_spectrum(operator: KernelOperator, rank: int, *, tolerance: float, ra
     return pointwise_spectrum(operator, *_above_noise(operator, mu, U), solver="cutoff")
 
 
-def dense_spectrum(operator: KernelOperator, rank: int) -> Spectrum:
+def dense_spectrum(operator: KernelOperator, rank: int, *, solver: str = "dense") -> Spectrum:
     """Pairs of the whole n × n matrix, O(n³): the oracle."""
-    operator, mu, U = _dense_pairs(operator, rank)
-    return pointwise_spectrum(operator, mu, U, solver="dense")
-
-
-def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, np.ndarray, np.ndarray]:
     group, missing = operator.group, operator.missing_loop
     points = group.rows(operator.points)  # few: every rank solves the whole
     kernel = ExactKernel(points, operator.kernel.sigma, group)
@@ -194,11 +159,8 @@ def _dense_pairs(operator: KernelOperator, rank: int) -> tuple[KernelOperator, n
         scale[:, None] * G * scale, min(rank, len(points) - 1), deflate=whole.null_vector
     )
     mu, U = _above_noise(whole, *(group.first(array) for array in found))
-    degrees = whole.degrees[operator.mine]
-    own = KernelOperator(
-        kernel, operator.points, degrees, missing, value_error=kernel.value_error, group=group
-    )
-    return own, mu, U[operator.mine]
+    own = replace(whole, points=operator.points, degrees=whole.degrees[operator.mine], group=group)
+    return pointwise_spectrum(own, mu, U[operator.mine], solver=solver)
 
 
 def _above_noise(operator: KernelOperator, mu: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,8 +177,7 @@ def _refine(
         return spectrum
     n = operator.total
     if n <= ALL_ROWS:
-        operator, mu, U = _dense_pairs(operator, rank)
-        return pointwise_spectrum(operator, mu, U, solver=spectrum.solver)
+        return dense_spectrum(operator, rank, solver=spectrum.solver)
     start = np.array(spectrum.vectors) if 0 < spectrum.rank <= n // 8 else None
     for stricter in (1.0, 1e-3, 1e-6):
         found = krylov_eigenpairs(
@@ -316,9 +277,14 @@ def fourier_pairs(operator: KernelOperator, rank: int, *, tolerance: float, rand
     return SmoothPairs(theta, combine(np.concatenate([ones, functions])), noise).alike(operator)
 
 
-KERNEL_SOLVERS = {  # what each costs, and with which kernel, is in ``graphs/choice.py``
-    "taylor": taylor_spectrum,
-    "fourier": fourier_spectrum,
+# how each finds pairs, and when more features would give more of them
+SMOOTH_SOLVERS: dict[str, tuple[Callable[..., SmoothPairs], Callable[..., bool]]] = {
+    "taylor": (taylor_pairs, _too_short),
+    "fourier": (fourier_pairs, _drowned),
+    "krylov": (_krylov_pairs, _drowned),
+}
+# what each costs, and with which kernel, is in ``graphs/choice.py``
+KERNEL_SOLVERS: dict[str, Callable[..., Spectrum]] = {
+    **{solver: partial(smooth_solver, solver) for solver in SMOOTH_SOLVERS},
     "cutoff": cutoff_spectrum,
-    "krylov": krylov_spectrum,
 }

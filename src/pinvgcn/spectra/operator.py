@@ -42,8 +42,8 @@ class KernelOperator:
     total: int = field(init=False)  # n, the nodes of all ranks
 
     def __post_init__(self) -> None:
-        for name, value in zip(("start", "total"), self.group.offset(len(self.points)), strict=True):
-            object.__setattr__(self, name, value)
+        start, total = self.group.offset(len(self.points))
+        self.__dict__.update(start=start, total=total)
 
     def by(self, kernel: Kernel) -> KernelOperator:
         """The same graph by another kernel, degrees included."""
@@ -59,8 +59,7 @@ class KernelOperator:
 
     def norms(self, X: np.ndarray) -> np.ndarray:
         """|x| of each column, over the nodes of all ranks."""
-        lengths: np.ndarray = np.sqrt(self.group.sum((X**2).sum(axis=0)))
-        return lengths
+        return np.sqrt(self.group.sum((X**2).sum(axis=0)))
 
     @cached_property
     def volume(self) -> float:
@@ -124,14 +123,6 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """``residuals`` of each pair, not below the true ones, and the largest relative error of a degree."""
-
-    residuals: np.ndarray  # (r,)
-    degree_error: float
-
-
-@dataclass(frozen=True)
 class RowSample:
     """Rows of this rank that are compared with the exact matrix, and weights with Σ_i w_i ρ_i² ≈ |ρ|²."""
 
@@ -163,8 +154,10 @@ class RowSample:
         return cls(rows, counts / (draws * probability[rows]))
 
 
-def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Known | None) -> Certificate:
-    """|N u − μ u| of each pair on the true N.
+def measure(
+    operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Known | None
+) -> tuple[np.ndarray, float]:
+    """|N u − μ u| of each pair on the true N, not too small (r,); and the largest relative error of a degree.
 
     ``known`` is the part of the residual that the solver knows at every node, None where it vanishes. The
     sample of rows then has to find N − N̂ only.
@@ -177,7 +170,7 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
         defect = _defect(operator, mu, U, sums, degrees, degrees)
         residuals = 1.001 * operator.norms(defect) + ROUNDING
         error = float(np.abs(operator.degrees / degrees - 1).max(initial=0))
-        return Certificate(residuals, group.largest(error))
+        return residuals, group.largest(error)
     kernel = ExactKernel(operator.points, operator.kernel.sigma)
     sample = RowSample.of(operator)
     rows = sample.rows
@@ -203,7 +196,7 @@ def measure(operator: KernelOperator, mu: np.ndarray, U: np.ndarray, known: Know
         defect -= known.entries
         residuals += known.norms
     residuals += SAFETY * np.sqrt(weights @ defect**2)
-    return Certificate(residuals, float(np.abs(known_degrees / degrees - 1).max()))
+    return residuals, float(np.abs(known_degrees / degrees - 1).max())
 
 
 def _defect(

@@ -267,8 +267,7 @@ def orient(vectors: np.ndarray, counts: np.ndarray | None = None, *, group: Grou
 def third_moments(vectors: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     """Σ_i c_i u_i³ of each column."""
     once = vectors if counts is None else counts[:, None] * vectors
-    moments: np.ndarray = np.einsum("ij,ij,ij->j", once, vectors, vectors)
-    return moments
+    return np.einsum("ij,ij,ij->j", once, vectors, vectors)
 
 
 def signs_of(

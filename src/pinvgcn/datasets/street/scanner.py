@@ -14,9 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pinvgcn.datasets.street.scene import Scene
-from pinvgcn.datasets.street.shapes import LENGTH, NOTHING, WIDTH, Shape
-
-Array = np.ndarray
+from pinvgcn.datasets.street.shapes import LENGTH, NOTHING, WIDTH, Array, Shape, dot
 
 HEIGHT = 2.2  # of the scanner above the road
 RUN_UP = 12.0  # metres driven before and after the street, whose ends are then seen from both sides
@@ -40,7 +38,7 @@ class Profiles:
     def __init__(self, origins: Array, right: Array, up: Array, phase: Array, beams: int) -> None:
         self.origins, self.right, self.up, self.phase, self.beams = origins, right, up, phase, beams
         self.normal = np.cross(right, up)
-        self.offset = _dot(self.normal, origins)
+        self.offset = dot(self.normal, origins)
         self.step = 2 * np.pi / beams
         angle = (phase[:, None] + self.step * np.arange(beams))[..., None]
         self.directions = np.cos(angle) * right[:, None] + np.sin(angle) * up[:, None]
@@ -54,17 +52,13 @@ class Profiles:
         off_plane = self.normal @ centre - self.offset
         turns = np.flatnonzero(np.abs(off_plane) <= np.abs(self.normal) @ half_size)
         away = centre - self.origins[turns]
-        a, b = _dot(away, self.right[turns]), _dot(away, self.up[turns])
+        a, b = dot(away, self.right[turns]), dot(away, self.up[turns])
         reach = np.sqrt(np.maximum(half_size @ half_size - off_plane[turns] ** 2, 0))
         half_angle = np.arcsin(np.minimum(reach / np.maximum(np.hypot(a, b), 1e-9), 1))
         half_angle[reach >= np.hypot(a, b)] = np.pi
         first = np.floor((np.arctan2(b, a) - half_angle - self.phase[turns]) / self.step).astype(np.int64)
         count = min(self.beams, int(2 * half_angle.max(initial=0) / self.step) + 3)
         return turns, (first[:, None] + np.arange(count)) % self.beams
-
-
-def _dot(a: Array, b: Array) -> Array:
-    return np.einsum("ij,ij->i", a, b)
 
 
 def scan(scene: Scene, n: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -13,21 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 Array = np.ndarray
-
-
-class Shape(Protocol):
-    @property
-    def label(self) -> int: ...
-    @property
-    def low(self) -> Array: ...  # (3,), corners of a box that holds the shape
-    @property
-    def high(self) -> Array: ...
-    def distance(self, origins: Array, directions: Array, rng: np.random.Generator) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ class Clump:
 
     def distance(self, origins: Array, directions: Array, rng: np.random.Generator) -> Array:
         o, d = (origins - self.centre) / self.axes, directions / self.axes
-        a, b, c = _dot(d, d), _dot(o, d), _dot(o, o) - 1
+        a, b, c = dot(d, d), dot(o, d), dot(o, o) - 1
         root = np.sqrt(np.maximum(b * b - a * c, 0))
         return _stopped((-b - root) / a, (-b + root) / a, self.depth, rng)
 
@@ -100,10 +89,10 @@ class Rod:
         apart = origins - self.start
         cosine = directions @ axis
         across = np.maximum(1 - cosine**2, 1e-9)  # squared sine of the angle between beam and rod
-        closest = (cosine * (apart @ axis) - _dot(apart, directions)) / across  # along the beam
+        closest = (cosine * (apart @ axis) - dot(apart, directions)) / across  # along the beam
         along = apart @ axis + closest * cosine
         gap = apart + closest[:, None] * directions - along[:, None] * axis
-        inside = self.thickness**2 - _dot(gap, gap)
+        inside = self.thickness**2 - dot(gap, gap)
         t = closest - np.sqrt(np.maximum(inside, 0) / across)
         met = (inside > 0) & (along >= 0) & (along <= length) & (t > 0)
         return np.where(met, t, np.inf)
@@ -182,7 +171,7 @@ class Ground:
         return np.where(np.abs(above(t)) < 1e-3, t, np.inf)
 
 
-def _dot(a: Array, b: Array) -> Array:
+def dot(a: Array, b: Array) -> Array:
     return np.einsum("ij,ij->i", a, b)
 
 
@@ -193,6 +182,7 @@ def _stopped(enter: Array, leave: Array, depth: float, rng: np.random.Generator)
     return np.where((enter < leave) & (enter > 0), enter, np.inf)
 
 
+Shape = Cuboid | Clump | Rod | Wall | Ground  # each with a label, and the corners of a box that holds it
 Span = tuple[float, float]
 
 CLASSES = ("vegetation", "wire", "pole", "ground", "facade")

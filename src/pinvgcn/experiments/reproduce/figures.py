@@ -30,7 +30,7 @@ from pinvgcn.experiments.reproduce.result_tables import (
 from pinvgcn.experiments.reproduce.results import Reported, Results, RunSummary, paper
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from pinvgcn.report.figures.methods import Curve, Line, Look, Panel, Scale, draw, without_place
+from pinvgcn.report.figures.methods import Curve, Look, Panel, Scale, draw, without_place
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def regularization() -> dict[str, list[Series]]:
 def _regularization_blocks(results: Results) -> list[Block]:
     panels = []
     for data, series in regularization().items():
-        gcn = Line("GCN, reported", paper()["table_citation"][data]["GCN"])
+        gcn = "GCN, reported", paper()["table_citation"][data]["GCN"]
         scale = Scale(
             "Regularization factor R", "Accuracy (%)", log_x=True, x_ticks=(0.01, 0.1, 1, 10),
             y_range=RANGES[data],

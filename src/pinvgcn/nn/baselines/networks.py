@@ -17,7 +17,7 @@ from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import MissingDependencyError
 from pinvgcn.nn.baselines.training import Factor, Field, HypergraphField, SparseProduct
-from pinvgcn.nn.dropout import DropoutKey, drop_, start_of
+from pinvgcn.nn.dropout import DropoutKey, dropout
 
 STACKS = 3  # of ARMA
 STEPS = 2
@@ -49,12 +49,8 @@ class Network(nn.Module):
 
     def drop(self, H: Tensor, nodes: Tensor, key: tuple[int, int] | None) -> Tensor:
         """Hidden rows of these nodes with a share set to zero in training: a node's mask is its own."""
-        if not self.training or self.dropout == 0:
-            return H
-        if key is None:
-            return nn.functional.dropout(H, self.dropout)
-        mask = torch.full_like(H, 1 / (1 - self.dropout))
-        return H * drop_(mask, self.dropout, start_of(DropoutKey(*key, 1)), nodes)
+        p = self.dropout if self.training else 0.0
+        return dropout(H, p, None if key is None else DropoutKey(*key, 1), nodes)
 
 
 def geometric() -> Any:

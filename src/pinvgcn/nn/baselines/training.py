@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from pinvgcn.nn.baselines.networks import Network
 
 
+@dataclass(frozen=True)
 class SparseProduct:
     """Y = S X and ∂X = Sᵀ ∂Y, both by rows: Sᵀ is stored beside S.
 
     Several times faster on a processor than ``torch.sparse``, which transposes S in each backward pass.
     """
 
-    def __init__(self, matrix: Any, dtype: torch.dtype = torch.float32) -> None:
+    forward: Bags
+    backward: Bags  # of Sᵀ
+
+    @classmethod
+    def of(cls, matrix: Any) -> SparseProduct:
         S = sp.csr_array(matrix)
-        self.shape: tuple[int, int] = S.shape
-        like = torch.empty(0, dtype=dtype)
-        self._forward, self._backward = Bags.of(S, like), Bags.of(sp.csr_array(S.T), like)
+        return cls(Bags.of(S), Bags.of(sp.csr_array(S.T)))
 
     def __matmul__(self, X: Tensor) -> Tensor:
-        return _Product.apply(X, self._forward, self._backward)
+        return _Product.apply(X, self.forward, self.backward)
 
     @property
     def T(self) -> SparseProduct:
         """Sᵀ"""
-        other = object.__new__(SparseProduct)
-        other.shape = (self.shape[1], self.shape[0])
-        other._forward, other._backward = self._backward, self._forward
-        return other
+        return SparseProduct(self.backward, self.forward)
 
 
 class _Product(torch.autograd.Function):
@@ -61,16 +61,16 @@ Factor = Tensor | SparseProduct  # what stands on the left of weights: A @ W
 SPARSE = 0.1  # the share of entries up to which a sparse product is faster
 
 
-def as_factor(matrix: Any, dtype: torch.dtype = torch.float32) -> Factor:
+def as_factor(matrix: Any) -> Factor:
     """Features, as they are multiplied fastest."""
     if sp.issparse(matrix) and matrix.nnz <= SPARSE * matrix.shape[0] * matrix.shape[1]:
-        return SparseProduct(matrix, dtype)
-    return as_tensor(matrix, dtype)
+        return SparseProduct.of(matrix)
+    return as_tensor(matrix)
 
 
-def as_tensor(matrix: Any, dtype: torch.dtype = torch.float32) -> Tensor:
-    array = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-    return torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
+def as_tensor(matrix: Any) -> Tensor:
+    array = np.ascontiguousarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+    return torch.from_numpy(array).to(torch.get_default_dtype())
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,10 @@ class GraphInputs:
     The first layer of a network multiplies S X by its weights; S is never applied to X again.
     """
 
-    def __init__(self, S: Any, features: Any, *, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(self, S: Any, features: Any) -> None:
         self.S = sp.csr_array(S)
         self.X = sp.csr_array(features) if sp.issparse(features) else np.asarray(features)
         self.SX = self.S @ self.X
-        self._dtype = dtype
         self._whole: tuple[SparseProduct, Factor, Factor] | None = None
 
     @property
@@ -110,8 +109,7 @@ class GraphInputs:
         """What ``depth`` products need for the scores at these rows, or at all."""
         if rows is None:
             if self._whole is None:
-                X, SX = (as_factor(matrix, self._dtype) for matrix in (self.X, self.SX))
-                self._whole = SparseProduct(self.S, self._dtype), X, SX
+                self._whole = SparseProduct.of(self.S), as_factor(self.X), as_factor(self.SX)
             product, X, SX = self._whole
             nodes = (torch.arange(self.S.shape[0]),) * (depth + 1)
             return Field(nodes, (product,) * depth, (slice(None),) * depth, X, SX)
@@ -121,11 +119,11 @@ class GraphInputs:
         for _ in range(depth):
             part = self.S[sets[0]]
             needed = np.union1d(part.indices, sets[0])
-            products.insert(0, SparseProduct(part[:, needed], self._dtype))
+            products.insert(0, SparseProduct.of(part[:, needed]))
             own.insert(0, torch.from_numpy(np.searchsorted(needed, sets[0])))
             sets.insert(0, needed)
         nodes = tuple(torch.from_numpy(part.astype(np.int64)) for part in sets)
-        X, SX = (as_factor(matrix[sets[0]], self._dtype) for matrix in (self.X, self.SX))
+        X, SX = as_factor(self.X[sets[0]]), as_factor(self.SX[sets[0]])
         return Field(nodes, tuple(products), tuple(own), X, SX)
 
 
@@ -145,14 +143,11 @@ class HypergraphInputs:
     ``features`` (n, f), dense or sparse; the incidences by default.
     """
 
-    def __init__(
-        self, graph: Hypergraph, features: Any = None, *, dtype: torch.dtype = torch.float32
-    ) -> None:
+    def __init__(self, graph: Hypergraph, features: Any = None) -> None:
         X = graph.incidence if features is None else features
         self._factor = graph.factor
-        self._C = as_tensor(self._factor.T @ (X if sp.issparse(X) else np.asarray(X)), dtype)
-        self._whole = SparseProduct(self._factor, dtype)
-        self._dtype = dtype
+        self._C = as_tensor(self._factor.T @ (X if sp.issparse(X) else np.asarray(X)))
+        self._whole = SparseProduct.of(self._factor)
 
     @property
     def n_features(self) -> int:
@@ -161,9 +156,8 @@ class HypergraphInputs:
 
     def field(self, rows: Tensor | None, depth: int) -> HypergraphField:
         """All nodes, which every hyperedge sums over, and the rows that scores are asked for."""
-        whole = self._whole
-        some = whole if rows is None else SparseProduct(self._factor[rows.numpy()], self._dtype)
-        return HypergraphField(whole, some, torch.arange(whole.shape[0]), self._C)
+        some = self._whole if rows is None else SparseProduct.of(self._factor[rows.numpy()])
+        return HypergraphField(self._whole, some, torch.arange(self._factor.shape[0]), self._C)
 
 
 Inputs = GraphInputs | HypergraphInputs

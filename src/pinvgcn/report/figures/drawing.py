@@ -69,9 +69,8 @@ def inline_svg(figure: Figure, name: str, alternative: str) -> Markup:
     svg = re.sub(r'href="#', f'href="#{name}-', svg).replace("url(#", f"url(#{name}-")
     svg = svg.replace(INK, "currentColor")
     # a small figure stays small, so that all have letters of one size
-    small = (
-        f' style="max-width: {PIXELS * figure.get_figwidth():.0f}px"' if figure.get_figwidth() < WIDTH else ""
-    )
+    width = figure.get_figwidth()
+    small = f' style="max-width: {PIXELS * width:.0f}px"' if width < WIDTH else ""
     tag = rf'<svg class="figure" viewBox="\1" role="img"{small}>'
     svg = re.sub(r'^<svg[^>]*?viewBox="([^"]*)"[^>]*>', tag, svg)
     return Markup(svg.replace(">", f"><title>{escape(alternative)}</title>", 1))

@@ -45,14 +45,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A level over the whole panel."""
-
-    title: str
-    value: float
-
-
-@dataclass(frozen=True)
 class Scale:
     """What the axes of a panel show."""
 
@@ -72,19 +64,19 @@ class Panel:
     title: str
     scale: Scale
     curves: Sequence[Curve]
-    levels: Sequence[Line] = ()
+    levels: Sequence[tuple[str, float]] = ()  # over the whole panel: a title and a value
 
 
-def draw(panels: Sequence[Panel], *, height: float = 3.9, marked: str = "") -> Figure:
+def draw(panels: Sequence[Panel], *, marked: str = "") -> Figure:
     """Panels side by side under one legend; ``marked`` is what crosses mean."""
-    with drawing(WIDTH, height) as figure:
+    with drawing(WIDTH, 3.9) as figure:
         grid = figure.subplots(1, len(panels), squeeze=False)
         before = ""
         for panel, ax in zip(panels, grid.flat, strict=True):
             for curve in panel.curves:
                 _curve(ax, curve, panel.scale)
-            for level in panel.levels:
-                ax.axhline(level.value, **LEVEL)
+            for _, value in panel.levels:
+                ax.axhline(value, **LEVEL)
             ax.set_title(panel.title)
             ax.set_xlabel(panel.scale.x)
             if panel.scale.y != before:  # what the panel to the left says already is not said again
@@ -161,7 +153,7 @@ def _legend(panels: Sequence[Panel], marked: str) -> list[Line2D]:
     handles += [handle("ours ± one standard error", markersize=5), handle("the paper's", **PAPER)]
     if any(any(curve.marked) for curve in curves):
         handles.append(handle(marked, marker=CROSS, markersize=5, linestyle="none"))
-    titles = dict.fromkeys(level.title for panel in panels for level in panel.levels)
+    titles = dict.fromkeys(title for panel in panels for title, _ in panel.levels)
     return [*handles, *(handle(title, marker="", **LEVEL) for title in titles)]
 
 
@@ -197,28 +189,21 @@ def method_chart(methods: Sequence[MethodRuns], title: str) -> Figure:
 
 
 def _marks(
-    axes: Axes,
-    values: Sequence[Sequence[float]],
-    own: Sequence[bool],
-    title: str,
-    unit: str,
-    *,
-    log: bool = False,
+    axes: Axes, each: Sequence[Sequence[float]], own: Sequence[bool], title: str, unit: str, log: bool = False
 ) -> None:
     """Each run as a faint mark, their mean as a strong one with its number."""
-    for row, (runs, mine) in enumerate(zip(values, own, strict=True)):
+    for row, (runs, mine) in enumerate(zip(each, own, strict=True)):
         colour, shape = (BLUE, "o") if mine else (ORANGE, "s")
         mean = float(np.mean(runs))
         if len(runs) > 1:
             axes.scatter(runs, [row] * len(runs), s=12, marker=shape, color=colour, alpha=0.4, linewidths=0)
-        axes.scatter(
-            [mean], [row], s=46, marker=shape, color=colour, edgecolors=INK, linewidths=0.6, zorder=3
-        )
+        mark: dict[str, Any] = {"edgecolors": INK, "linewidths": 0.6, "zorder": 3}
+        axes.scatter([mean], [row], s=46, marker=shape, color=colour, **mark)
         text = f"{mean:,.1f}" if not log or mean < 100 else f"{mean:,.0f}"
         axes.annotate(text, (mean, row), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=7.5)
     if log:
         axes.set_xscale("log")
-        everything = [value for runs in values for value in runs if value > 0]
+        everything = [value for runs in each for value in runs if value > 0]
         axes.set_xlim(min(everything) / 2.2, max(everything) * 2.2)
         axes.xaxis.set_major_locator(LogLocator(numticks=5))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -155,7 +155,7 @@ def _band(axes: Axes, layer: LayerFilters, columns: slice, x: np.ndarray, *, lab
         axes.plot(x, response, color=VERMILLION, linewidth=0.9, label=label)
 
 
-def confusion(counts: np.ndarray, class_names: tuple[str, ...], name: str) -> str:
+def confusion(counts: np.ndarray, class_names: Sequence[str], name: str) -> str:
     """A confusion matrix (rows: the true class), each row as shares of its class."""
     sizes = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, sizes, out=np.zeros(counts.shape), where=sizes > 0)
@@ -171,9 +171,8 @@ def confusion(counts: np.ndarray, class_names: tuple[str, ...], name: str) -> st
             axes.text(said, true - 0.08, f"{share:.1%}" if count else "0", fontsize=8.5, **centred)
             if count:
                 axes.text(said, true + 0.23, f"{count:,}", fontsize=6.5, alpha=0.75, **centred)
-        axes.set(
-            xlim=(-0.5, m - 0.5), ylim=(m - 0.5, -0.5), aspect="equal", xlabel="answer", ylabel="true class"
-        )
+        axes.set(xlim=(-0.5, m - 0.5), ylim=(m - 0.5, -0.5), aspect="equal")
+        axes.set(xlabel="answer", ylabel="true class")
         axes.set_xticks(range(m), class_names, fontsize=7.5 if m > 3 else 8.5)
         axes.set_yticks(range(m), class_names, fontsize=7.5 if m > 3 else 8.5)
         axes.tick_params(length=0)

@@ -90,10 +90,9 @@ def tiles(
     return figure
 
 
-def patterns(points: np.ndarray, vectors: np.ndarray, values: np.ndarray, *, count: int = 4) -> str:
+def patterns(points: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> str:
     """The first eigenvectors, as colours on the scan."""
-    camera = camera_for(points)
-    count = min(count, vectors.shape[1])
+    camera, count = camera_for(points), min(4, vectors.shape[1])
     with drawing(WIDTH, WIDTH / count * camera.aspect + 0.4) as figure:
         for index, axes in enumerate(np.atleast_1d(figure.subplots(1, count))):
             vector = vectors[:, index]
@@ -144,9 +143,8 @@ def _reliability(axes: Axes, sure: np.ndarray, right: np.ndarray) -> None:
     axes.bar(middle, count / count.sum(), width=0.08, color=GREY, alpha=0.55, label="share of all points")
     axes.plot([low, 1], [low, 1], label="as many as promised", **dashed)
     axes.plot(middle[filled], share, color=BLUE, marker="o", markersize=4, label="share that is right")
-    axes.set(
-        title="Is that certainty deserved?", xlabel="probability of the answer", xlim=(low, 1), ylim=(0, 1.03)
-    )
+    axes.set(title="Is that certainty deserved?", xlabel="probability of the answer")
+    axes.set(xlim=(low, 1), ylim=(0, 1.03))
     axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, columnspacing=1.2)
     light_grid(axes)
 
@@ -224,11 +222,8 @@ def plan(cells: ConfidenceMap, places: Sequence[tuple[float, float]]) -> str:
     at = cells.low[labelled[:: -(-len(labelled) // MARKED) or 1]] + cells.side / 2
     disc: dict[str, Any] = {"facecolors": "white", "edgecolors": "black", "linewidths": 1.0, "zorder": 4}
     bold: dict[str, Any] = {"fontsize": 7.5, "fontweight": "bold", "color": "black", "zorder": 5}
-    bold |= {
-        "ha": "center",
-        "va": "center_baseline",
-        "path_effects": [withStroke(linewidth=2.2, foreground="white")],
-    }
+    bold |= {"ha": "center", "va": "center_baseline"}
+    bold["path_effects"] = [withStroke(linewidth=2.2, foreground="white")]
     with drawing(WIDTH, min(0.86 * WIDTH * shape + 0.8, TALLEST)) as figure:
         axes = figure.subplots()
         axes.imshow(image, extent=extent, origin="lower", interpolation="nearest", aspect="equal", zorder=2)
@@ -250,9 +245,8 @@ def plan(cells: ConfidenceMap, places: Sequence[tuple[float, float]]) -> str:
         scale.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
         scale.outline.set_visible(False)
         if len(labelled) or places:
-            axes.legend(
-                loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, handletextpad=0.1, ncols=2
-            )
+            above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2}
+            axes.legend(borderaxespad=0.3, handletextpad=0.1, **above)
     what = "The scan from above, coloured by the model's mean confidence; labelled points and the places"
     return inline_svg(figure, "plan", f"{what} where a label would help most are marked.")
 

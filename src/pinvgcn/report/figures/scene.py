@@ -34,9 +34,7 @@ class Projection:
         return (top - bottom) / (right - left)
 
 
-def camera_for(
-    points: np.ndarray, *, azimuth: float = -62.0, elevation: float = 42.0, margin: float = 0.02
-) -> Projection:
+def camera_for(points: np.ndarray, *, azimuth: float = -62.0, elevation: float = 42.0) -> Projection:
     """A camera that looks down on the whole cloud, the long side of it across the picture."""
     low, high = np.quantile(points, [0.002, 0.998], axis=0)
     centre, extent = (low + high) / 2, high - low
@@ -50,7 +48,7 @@ def camera_for(
     plane, _ = camera.project(points)
     left, bottom = plane.min(axis=0)
     rightmost, top = plane.max(axis=0)
-    pad = margin * (rightmost - left)
+    pad = 0.02 * (rightmost - left)
     return Projection(camera.eye, axes, (left - pad, rightmost + pad, bottom - pad, top + pad))
 
 
