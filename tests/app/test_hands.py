@@ -46,7 +46,7 @@ def clean(running: Any, person: Person) -> Iterator[None]:
         session.label(session.view.labelled, NONE)
     looked = running.page._server.get_clients()
     for client in looked.values():
-        running.page.canvas.look(client, "perspective")
+        running.page.canvas.look(client, "3D")
     person.page.wait_for_timeout(400)
 
 

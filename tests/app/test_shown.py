@@ -93,14 +93,14 @@ def test_taking_over_is_one_step_back() -> None:
     for name in ("car", "wire"):
         book.do({"do": "add class", "name": name, "colour": [0, 0, 0]})
     book.do({"do": "delete class", "class": 0})
-    book.do(known.as_labels(book.classes, book.next_number, turn, each=5))
+    book.do(known.as_labels(book, turn, each=5))
     assert [(c.number, c.name) for c in book.classes] == [(1, "wire"), (2, "pole")]
     assert np.flatnonzero(book.of_point == 2).tolist() == [45, 46, 47, 48, 49]  # whose turn comes first
     assert np.flatnonzero(book.of_point == 1).tolist() == [50, 51, 52]
     book.do({"do": "undo"})
     assert (book.of_point == NONE).all()
     assert [c.name for c in book.classes] == ["wire"]
-    book.do(known.as_labels(book.classes, book.next_number, turn))
+    book.do(known.as_labels(book, turn))
     assert (book.of_point != NONE).sum() == 53
 
 

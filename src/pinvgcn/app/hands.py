@@ -16,8 +16,8 @@ from pinvgcn.app.session import Session
 from pinvgcn.app.tools import NOTHING, Ball, Choice, Point, Polygon, Region, Sight, Tool, rectangle
 from pinvgcn.errors import LabelError
 
-ROOM = 3.0  # of the reach of what is chosen, that a box around it leaves free
-BACK = 4.0  # of the reach of a box, from where it is looked at
+ROOM = 0.5  # of the reach of what is chosen, that a box around it leaves free on each side
+BACK = 2.5  # of the reach of a box, from where it is looked at
 
 
 class Hands:
@@ -39,10 +39,9 @@ class Hands:
         self.pending = NOTHING  # points of the scan, shown, that Enter takes
         self.place: int | None = None  # which of those to review
         self._last = NOTHING  # points that were chosen last
-        self._wanted: Clip | None = None
+        self.wanted: Clip | None = None  # what is drawn, or will be
         self._lock, self._clipping = threading.RLock(), threading.Lock()
         self.changed: Callable[[], None] = lambda: None
-        self.reclipped: Callable[[], None] = lambda: None
         canvas.show(self.shown)
 
     # gestures
@@ -131,7 +130,7 @@ class Hands:
     def existing(self) -> int:
         """The class that is chosen."""
         if self.chosen is None:
-            raise LabelError("There must be a class that is chosen. Choose one first.")
+            raise LabelError("There must be a class that is chosen. Add one, or choose one, first.")
         return self.chosen
 
     # review
@@ -166,19 +165,20 @@ class Hands:
 
     def clip(self, clip: Clip | None) -> None:
         """Draw what lies in a box alone, up to the budget; None for the whole scan."""
-        self._wanted = clip
+        self.wanted = clip
         with self._clipping:  # of several wishes that waited, the last counts
-            if self._wanted == self.shown.clip:
+            if self.wanted == self.shown.clip:
                 return
-            shown = Shown.of_cloud(self.session.cloud, self._wanted, budget=self._budget)
+            shown = Shown.of_cloud(self.session.cloud, self.wanted, budget=self._budget)
             if len(shown) == 0:
+                self.wanted = self.shown.clip
                 raise LabelError("The clipping box must hold some points. Got none; make it larger.")
             with self._lock:
                 self.tools[self.tool].forget()
                 self._show(NOTHING)
                 self.shown = shown
                 self.canvas.show(shown)
-        self.reclipped()
+        self.changed()
 
     def clip_around(self, client: Any = None) -> None:
         """A box around what is shown or was chosen last, and go there; where there is a box, it goes."""
@@ -189,12 +189,11 @@ class Hands:
         if len(points) == 0:
             raise LabelError("There must be something to clip around. Click a point first.")
         places = self.session.cloud.places(points).astype(np.float64)
-        middle = (places.min(axis=0) + places.max(axis=0)) / 2
-        reach = max(ROOM * float(np.ptp(places, axis=0).max()) / 2, self.canvas.extent / 20)
-        low, high = (middle - reach).tolist(), (middle + reach).tolist()
-        self.clip(Clip((low[0], low[1], low[2]), (high[0], high[1], high[2])))
+        low, high = places.min(axis=0), places.max(axis=0)
+        free = max(ROOM * float((high - low).max()), self.canvas.extent / 40)
+        self.clip(Clip.of(low - free, high + free))
         if client is not None:
-            self.canvas.fly(client, middle, BACK * float(reach))
+            self.canvas.fly(client, (low + high) / 2, BACK * (float((high - low).max()) / 2 + free))
 
     # within
 
@@ -215,7 +214,7 @@ class Hands:
             self._show(points)
 
     def _label(self, points: np.ndarray) -> None:
-        number = self._number()
+        number = NONE if self.erasing else self.existing()
         self._show(NOTHING)
         self._last = points
         self.tools[self.tool].forget()
@@ -223,11 +222,4 @@ class Hands:
 
     def _show(self, points: np.ndarray) -> None:
         self.pending = points
-        self.canvas.choose(self.session.cloud.places(points))
-
-    def _number(self) -> int:
-        if self.erasing:
-            return NONE
-        if self.chosen is None:
-            raise LabelError("There must be a class to give. Add one, or choose one, first.")
-        return self.chosen
+        self.canvas.mark("/chosen", self.session.cloud.places(points))

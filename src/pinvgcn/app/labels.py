@@ -67,11 +67,6 @@ class LabelBook:
         return np.flatnonzero(self.of_point != NONE)
 
     @property
-    def next_number(self) -> int:
-        """Of the class that is added next."""
-        return self._given
-
-    @property
     def can_undo(self) -> bool:
         """Whether there is something to undo."""
         return bool(self._done)
@@ -87,6 +82,15 @@ class LabelBook:
             if category.number == number:
                 return category
         raise LabelError(f"There must be a class with the number chosen. Got {_short(number)} instead.")
+
+    def adding(self, names: Sequence[str]) -> tuple[list[Action], dict[str, int]]:
+        """Actions that add the classes of these names that are missing, and the number of each name then."""
+        now, actions = list(self.classes), list[Action]()
+        for name in names:
+            if name not in [category.name for category in now]:
+                now.append(Category(self._given + len(actions), name, free_colour(now, name)))
+                actions.append({"do": "add class", "name": name, "colour": list(now[-1].colour)})
+        return actions, {category.name: category.number for category in now}
 
     def do(self, action: Action) -> None:
         """Carry out an action, or raise a LabelError and change nothing."""
