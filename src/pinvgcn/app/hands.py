@@ -16,8 +16,8 @@ from pinvgcn.app.session import Session
 from pinvgcn.app.tools import NOTHING, Ball, Choice, Point, Polygon, Region, Sight, Tool, rectangle
 from pinvgcn.errors import LabelError
 
-ROOM = 0.5  # of the reach of what is chosen, that a box around it leaves free on each side
-BACK = 2.5  # of the reach of a box, from where it is looked at
+ROOM = 1.0  # of the length of what is chosen, that a box around it leaves free on each side
+BACK = 2.5  # of half of the length of a box, from where it is looked at
 
 
 class Hands:
@@ -190,7 +190,7 @@ class Hands:
             raise LabelError("There must be something to clip around. Click a point first.")
         places = self.session.cloud.places(points).astype(np.float64)
         low, high = places.min(axis=0), places.max(axis=0)
-        free = max(ROOM * float((high - low).max()), self.canvas.extent / 40)
+        free = max(ROOM * float((high - low).max()), self.canvas.extent / 20)
         self.clip(Clip.of(low - free, high + free))
         if client is not None:
             self.canvas.fly(client, (low + high) / 2, BACK * (float((high - low).max()) / 2 + free))

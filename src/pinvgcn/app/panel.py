@@ -176,7 +176,7 @@ class SidePanel:
         with gui.add_folder("Clip", expand_by_default=False):
             self._sliders = []
             for name, half in zip(("x, m", "y, m", "height, m"), self._session.cloud.half, strict=True):
-                span = max(2 * float(half), 1e-6)
+                span = float(f"{max(2 * half, 1e-6):.4g}")  # four digits have room below the slider
                 slider = gui.add_multi_slider(name, 0.0, span, span / STEPS, (0.0, span))
                 self._watch(slider, lambda _: self._clip())
                 self._sliders.append(slider)
