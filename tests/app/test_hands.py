@@ -13,6 +13,7 @@ from test_picking import crossings
 from pinvgcn.app.labels import NONE
 from pinvgcn.app.panel import TOOL_KEYS
 from pinvgcn.app.picking import within
+from pinvgcn.errors import LabelError
 
 # left, top, right and bottom of what is seen of the panel
 BOXES = """() => [...document.querySelectorAll('button, input, label, td, .multi-slider-thumb')]
@@ -260,6 +261,15 @@ def test_review(running: Any, person: Person, street: Any) -> None:
     view = session.view
     assert set(view.labelled) == before | set(places[0].points)
     assert (view.numbers[np.isin(view.labelled, places[0].points)] == places[0].number).all()
+    # the answer is another now: its places are walked from the first, and none is accepted unseen
+    assert hands.place is None
+    with pytest.raises(LabelError, match="Press N first"):
+        hands.accept()
+    until(lambda: len(session.view.places) > 1, seconds=20, what="other places to review")
+    person.page.keyboard.press("p")
+    until(lambda: hands.place == len(session.view.places) - 1, seconds=10, what="the last place")
+    person.page.keyboard.press("n")
+    until(lambda: hands.place == 0, seconds=10, what="the first place of these")
     # a label that the others contradict has a mark
     wrong = next(row for row in np.flatnonzero(street.y == 3).tolist() if row not in view.labelled)
     session.label(np.array([wrong]), 0)

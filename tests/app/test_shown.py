@@ -78,10 +78,8 @@ def test_classes_that_a_file_has(cloud: Cloud) -> None:
     assert known.codes.tolist() == [0, -1, 1, 0, -1]
     assert KnownClasses.of(np.array([1.0, np.nan, 2.5])).names == ("1", "2.5")
     assert KnownClasses.of(np.array(["a", "", "b", "b "])).names == ("a", "b")
-    assert known.agreement(["building", "ground"], np.array([1, 0, 0, 0, 0]), slice(None)) == pytest.approx(
-        2 / 3
-    )
-    assert known.agreement(["pole"], np.array([0]), np.array([1])) is None
+    assert known.agreement({5: "building", 7: "ground"}, np.array([7, 5, 5, 5, 5])) == pytest.approx(2 / 3)
+    assert known.agreement({0: "pole"}, np.array([0]), np.array([1])) is None
     with pytest.raises(LabelError, match="256 different values"):
         KnownClasses.of(np.arange(300))
 

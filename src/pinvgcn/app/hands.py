@@ -11,6 +11,7 @@ import numpy as np
 from pinvgcn.app.canvas import Canvas
 from pinvgcn.app.cloud import BUDGET, Clip, Shown
 from pinvgcn.app.labels import NONE, free_colour
+from pinvgcn.app.live import ReviewPlace
 from pinvgcn.app.messages import camera_of, click_of, screen
 from pinvgcn.app.session import Session
 from pinvgcn.app.tools import NOTHING, Ball, Choice, Point, Polygon, Region, Sight, Tool, rectangle
@@ -37,7 +38,7 @@ class Hands:
         self.chosen: int | None = None  # the class that labels get
         self.erasing = False
         self.pending = NOTHING  # points of the scan, shown, that Enter takes
-        self.place: int | None = None  # which of those to review
+        self._reviewed: ReviewPlace | None = None  # the place that is looked at
         self._last = NOTHING  # points that were chosen last
         self.wanted: Clip | None = None  # what is drawn, or will be
         self._lock, self._clipping = threading.RLock(), threading.Lock()
@@ -135,6 +136,12 @@ class Hands:
 
     # review
 
+    @property
+    def place(self) -> int | None:
+        """Which of the places to review is looked at; none when the answer has changed since."""
+        places = enumerate(self.session.view.places)
+        return next((number for number, place in places if place is self._reviewed), None)
+
     def walk(self, client: Any, step: int) -> None:
         """Go to the next place to review, or back to the one before."""
         places = self.session.view.places
@@ -143,23 +150,22 @@ class Hands:
                 "There is no place to review yet. Wait for the answer, or label points of two classes first."
             )
         with self._lock:
-            self.place = (0 if step > 0 else len(places) - 1) if self.place is None else self.place + step
-            self.place %= len(places)
-            self._show(places[self.place].points)
-        cloud = self.session.cloud
-        target = cloud.places(np.array([places[self.place].seed]))[0].astype(np.float64)
+            before = self.place if self.place is not None else -1 if step > 0 else 0
+            self._reviewed = place = places[(before + step) % len(places)]
+            self._show(place.points)
+        target = self.session.cloud.places(np.array([place.seed]))[0].astype(np.float64)
         self.canvas.fly(client, target, self.canvas.extent / 5)
         self.changed()
 
     def accept(self) -> None:
         """Label the place that is reviewed by the class that the answer gives it."""
-        places, place = self.session.view.places, self.place
-        if place is None or place >= len(places):
+        place = self._reviewed
+        if place is None or self.place is None:  # nobody has looked at what the answer says now
             raise LabelError("There must be a place that is reviewed. Press N first.")
         with self._lock:
             self._show(NOTHING)
-            self._last = places[place].points
-        self.session.label(places[place].points, places[place].number)
+            self._last = place.points
+        self.session.label(place.points, place.number)
 
     # clipping
 

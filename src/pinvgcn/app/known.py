@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,7 @@ class KnownClasses:
             raise LabelError(
                 f"A field with classes must have {MOST_CLASSES} different values at most. Got {len(found):,}."
             )
-        names = [_name(value, asprs=asprs) for value in found.tolist()]
+        names = [name_of(value, asprs=asprs) for value in found.tolist()]
         kept = tuple(dict.fromkeys(name for name in names if name))
         code = np.array([kept.index(name) if name else NONE for name in names], dtype=np.int16)
         return cls(kept, code[place])
@@ -43,13 +43,17 @@ class KnownClasses:
             found.append(Category(code, name, own or free_colour([*classes, *found], name)))
         return found
 
-    def agreement(self, names: list[str], predicted: np.ndarray, at: np.ndarray | slice) -> float | None:
-        """The share of points ``at`` some places whose predicted class, a place among ``names``, is theirs;
-        points without a class are left out."""
-        same = np.array([self.names.index(name) if name in self.names else -2 for name in names])
+    def agreement(
+        self, names: Mapping[int, str], numbers: np.ndarray, at: np.ndarray | slice = slice(None)
+    ) -> float | None:
+        """The share of points ``at`` some places whose predicted class has the name of theirs; points without
+        a class are left out."""
+        found, place = np.unique(numbers, return_inverse=True)
+        code = {number: self.names.index(name) for number, name in names.items() if name in self.names}
+        same = np.array([code.get(number, -2) for number in found.tolist()])[place]
         true = self.codes[at]
         known = true != NONE
-        return float((same[predicted][known] == true[known]).mean()) if known.any() else None
+        return float((same[known] == true[known]).mean()) if known.any() else None
 
     def as_labels(self, book: LabelBook, turn: np.ndarray, *, each: int | None = None) -> Action:
         """One action that labels all points, or ``each`` so many of every class, spread evenly by their
@@ -71,7 +75,8 @@ class KnownClasses:
         return {"do": "together", "actions": actions}
 
 
-def _name(value: object, *, asprs: bool) -> str:
+def name_of(value: object, *, asprs: bool) -> str:
+    """What people call a value of a field with classes; "" where it means none."""
     if isinstance(value, str):
         return value.strip()
     if value is None or not isinstance(value, int | float) or not np.isfinite(value):

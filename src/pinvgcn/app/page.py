@@ -146,6 +146,7 @@ class Page:
     def _export(self, text: str, export: Export) -> None:
         if not self._exporting.acquire(blocking=False):
             raise LabelError("An export is still running. Wait until it is done.")
+        self._say(text, "Begun. A notice comes when it is done.", "blue", 5.0)
         try:
             said = export()
         finally:

@@ -299,7 +299,7 @@ def reviewed(view: View, place: int | None) -> str:
     """Markdown: the place that is looked at, of those that there are."""
     if not view.places:
         return "Nothing to review yet."
-    if place is None or place >= len(view.places):
+    if place is None:
         return f"{len(view.places)} doubtful places, the most doubtful first."
     here = view.places[place]
     told = f"{escape(view.names.get(here.number, '?'))} at {here.sureness:.0%}"

@@ -12,14 +12,13 @@ import numpy as np
 from pinvgcn.app.cloud import BUDGET, SAMPLE, Cloud
 from pinvgcn.app.exports import LAS, classify, write_labels
 from pinvgcn.app.journal import Journal
-from pinvgcn.app.known import KnownClasses
+from pinvgcn.app.known import KnownClasses, name_of
 from pinvgcn.app.labels import NONE
 from pinvgcn.app.live import Base
 from pinvgcn.app.page import Page
 from pinvgcn.app.refining import predicted
 from pinvgcn.app.session import REST, Session
 from pinvgcn.io import ScanSource, open_scan
-from pinvgcn.io.las import class_name
 from pinvgcn.wording import counted
 
 ENDING = ".pinvgcn-labels.jsonl"
@@ -120,17 +119,13 @@ def _base(model: Path, source: ScanSource, journal: Journal) -> Callable[[Path],
     from pinvgcn.scans.job import scan_model
 
     asprs = source.format in LAS
-
-    def name(value: object) -> str:
-        return class_name(value) if asprs and isinstance(value, int) else str(value)
-
-    names = [name(value) for value in scan_model(model).classes_.tolist()]
-    _add(journal, names)
-    _, numbers = journal.book.adding(names)
+    names = [name_of(value, asprs=asprs) for value in scan_model(model).classes_.tolist()]
+    _add(journal, [name for name in names if name])
+    numbers = {category.name: category.number for category in journal.book.classes}
 
     def ask(folder: Path) -> Base:
         classes, codes, confidence = predicted(model, source, folder)
-        own = np.array([*(numbers[name(value)] for value in classes), NONE], dtype=np.int16)
-        return Base(own[codes], confidence)
+        own = [numbers.get(name_of(value, asprs=asprs), NONE) for value in classes]
+        return Base(np.array([*own, NONE], dtype=np.int16)[codes], confidence)
 
     return ask

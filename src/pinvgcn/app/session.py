@@ -230,7 +230,8 @@ class Session:
             self._change(answer=None, right=None, waits=False)
             return False
         answer = replace(answer, seconds=time.perf_counter() - started)
-        right = self._agreement(answer.numbers, self.cloud.sample, view.classes)
+        true = self.reference
+        right = None if true is None else true.agreement(view.names, answer.numbers, self.cloud.sample)
         self._change(answer=answer, right=right, waits=self._wake.is_set())
         if not self._wake.is_set():  # somebody who clicks on has no use for proposals yet
             self._change(places=self._live.places(answer, REVIEWED, self._wake.is_set))
@@ -247,7 +248,8 @@ class Session:
         self._tell()
 
     def _refined(self, question: FitQuestion, refined: Refined | None, trouble: str) -> None:
-        right = None if refined is None else self._agreement(refined.numbers, slice(None), question.classes)
+        true = self.reference
+        right = None if refined is None or true is None else true.agreement(self.view.names, refined.numbers)
         with self._lock:
             if question is not self._asked or self._ended:
                 return
@@ -257,12 +259,3 @@ class Session:
             else:
                 self.view = replace(self.view, refining=False, refined=refined, right=right)
         self._tell()
-
-    def _agreement(
-        self, numbers: np.ndarray, at: np.ndarray | slice, classes: tuple[Category, ...]
-    ) -> float | None:
-        if self.reference is None:
-            return None
-        own = {category.number: category.name for category in classes}
-        found, place = np.unique(numbers, return_inverse=True)
-        return self.reference.agreement([own.get(n, "") for n in found.tolist()], place, at)
