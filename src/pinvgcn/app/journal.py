@@ -44,6 +44,8 @@ class Journal:
 
     def do(self, action: Action) -> None:
         """Carry out an action and keep it: on the disk before this returns."""
+        if self._file.closed:  # a message that was on its way
+            raise LabelError("The session is over; the same command continues there.")
         self.book.do(action)  # raises where it cannot be done, and then is not kept
         self._write(action)
 
