@@ -198,7 +198,7 @@ def full_fit(source: ScanSource, cloud: Cloud, question: FitQuestion) -> Refined
     """What a page that rests comes to."""
     said: Queue[tuple[Refined | None, str]] = Queue()
     with tempfile.TemporaryDirectory() as folder:
-        refiner = Refiner(source, cloud.points, Path(folder), lambda *answer: said.put(answer))
+        refiner = Refiner(source, cloud.points, Path(folder) / "fit", lambda _, *answer: said.put(answer))
         refiner.ask(question)
         refined, trouble = said.get()
         refiner.close()
