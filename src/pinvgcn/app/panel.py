@@ -255,7 +255,7 @@ class SidePanel:
     def _clip(self) -> None:
         half = self._session.cloud.half[:, None]
         ends = np.stack([np.sort(numbers(slider.value, 2, "The ends of a box")) for slider in self._sliders])
-        open_ends = np.abs(ends - half * [0, 2]) <= 2 * half / STEPS  # to the step
+        open_ends = np.abs(ends - half * [0, 2]) <= 2 * half / STEPS + 1e-6  # to the step
         low, high = np.where(open_ends, [-np.inf, np.inf], ends - half).T
         self._clip_shown = None if open_ends.all() else Clip.of(low, high)
         self._hands.clip(self._clip_shown)
