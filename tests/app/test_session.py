@@ -140,6 +140,7 @@ def test_a_model_answers_first_and_clicks_correct_it(las: Path, street: Any) -> 
 @pytest.mark.slow
 def test_what_is_refined_is_what_is_written(las: Path, street: Any) -> None:
     """Hands that rest have the full model fitted; an action ends that; export writes what is seen."""
+    las.with_name(".street.jsonl.refined").joinpath("1").mkdir(parents=True)  # of a page that was killed
     watched = Watched(las, np.array(street.target_names)[street.y], rest=1.0)
     session = watched.session
     with pytest.raises(LabelError, match="There must be a label to write"):
