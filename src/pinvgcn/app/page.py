@@ -30,7 +30,7 @@ from pinvgcn.errors import LabelError, MissingDependencyError, PinvGCNError
 
 MARKED = 5  # of the places to review, by diamonds
 # + is typed with Shift on some keyboards and without on others
-LARGER, SMALLER = (("[plus]", None), ("[plus]", "shift"), ("=", None)), (("-", None),)
+LARGER = ("[plus]", None), ("[plus]", "shift"), ("=", None)
 Export = Callable[[], str]  # writes something beside the scan, and says where
 
 
@@ -73,8 +73,8 @@ class Page:
             exports={text: partial(self._export, text, export) for text, export in (exports or {}).items()},
         )
         self._listen()
-        session.listen(self._show)
-        self._show(session.view)
+        session.listen(lambda _: self._show())
+        self._show()
 
     @property
     def address(self) -> str:
@@ -89,7 +89,7 @@ class Page:
     def _listen(self) -> None:
         """To gestures and keys."""
         hands, scene = self.hands, self._server.scene
-        hands.changed = lambda: self._show(self.session.view)
+        hands.changed = self._show
         scene.on_click()(lambda event: self._guarded(lambda: hands.click(event)))
         scene.on_rect_select(modifier="shift")(lambda event: self._guarded(lambda: hands.drag(event)))
         self._key("E", "Erase", lambda _: hands.erase())
@@ -106,8 +106,7 @@ class Page:
             self._key("?", "Help", self.panel.help, modifier=modifier)
         for key, modifier in LARGER:
             self._key(key, "Larger", lambda _: hands.resize(1), modifier=modifier)
-        for key, modifier in SMALLER:
-            self._key(key, "Smaller", lambda _: hands.resize(-1), modifier=modifier)
+        self._key("-", "Smaller", lambda _: hands.resize(-1))
         for tool, key in TOOL_KEYS.items():
             self._key(key, f"Tool: {tool}", lambda _, tool=tool: hands.use(tool))
         for place, key in enumerate(KEYS):
@@ -153,10 +152,9 @@ class Page:
             self._exporting.release()
         self._say(text, said, "green", 12.0)
 
-    def _show(self, view: View) -> None:
+    def _show(self) -> None:
         with self._drawing:
-            if view.places is not self.session.view.places:
-                return  # a newer view is on its way
+            view = self.session.view  # the newest, whoever called first
             self.panel.show(view)
             self._paint(view)
             self._mark(view)
