@@ -10,7 +10,7 @@ import numpy as np
 
 from pinvgcn.app.canvas import Canvas
 from pinvgcn.app.cloud import BUDGET, Clip, Shown
-from pinvgcn.app.labels import NONE, free_colour
+from pinvgcn.app.labels import NONE, free_colour, named
 from pinvgcn.app.live import ReviewPlace
 from pinvgcn.app.messages import camera_of, click_of, screen
 from pinvgcn.app.session import Session
@@ -104,7 +104,7 @@ class Hands:
 
     def choose(self, number: int) -> None:
         """The class that labels get."""
-        self.session.view.named(number)
+        named(self.session.view.classes, number)  # it may be gone
         self.chosen, self.erasing = number, False
         self.changed()
 

@@ -16,6 +16,7 @@ from pinvgcn.app.cloud import Clip, Shown
 from pinvgcn.app.colours import SCALE, ColourScale, counts, modes
 from pinvgcn.app.hands import Hands
 from pinvgcn.app.known import KnownClasses
+from pinvgcn.app.labels import named
 from pinvgcn.app.messages import choice, number, numbers
 from pinvgcn.app.session import View
 from pinvgcn.report.page import render
@@ -245,7 +246,7 @@ class SidePanel:
     def _recolour(self, value: Any) -> None:
         own = self._hands.existing()
         colour = [int(part) for part in numbers(value, 3, "A colour", low=0, high=255)]
-        if list(self._session.view.named(own).colour) != colour:
+        if list(named(self._session.view.classes, own).colour) != colour:
             self._session.do({"do": "recolour class", "class": own, "colour": colour})
 
     def _colour_by(self, value: Any) -> None:

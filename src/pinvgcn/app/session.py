@@ -54,13 +54,6 @@ class View:
         """Of the classes, by their numbers."""
         return {category.number: category.name for category in self.classes}
 
-    def named(self, number: int) -> Category:
-        """The class with this number."""
-        for category in self.classes:
-            if category.number == number:
-                return category
-        raise LabelError("There is no such class any more. Choose another.")
-
 
 Listener = Callable[[View], None]
 
