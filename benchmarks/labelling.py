@@ -42,6 +42,7 @@ from pinvgcn.app.live import Base, Live
 from pinvgcn.app.preparation import PreparedScan, prepare
 from pinvgcn.app.refining import Command, FitQuestion, Refined, Refiner, predicted
 from pinvgcn.app.serve import Request, Running, serve
+from pinvgcn.app.session import REVIEWED
 from pinvgcn.app.tools import SIZE, Regions
 from pinvgcn.datasets import Dataset, generate_street, load_dataset
 from pinvgcn.datasets.scans import COLUMNS
@@ -76,8 +77,8 @@ def person(
         if kind == "random":
             more = rng.choice(np.flatnonzero(free), 1)
         else:
-            seeds = [place.seed for place in live.places(answer, 5)]
-            more = np.array([next(seed for seed in seeds if y[seed] >= 0)])
+            places = live.places(answer, 1 if (y >= 0).all() else REVIEWED)
+            more = np.array([next(place.seed for place in places if y[place.seed] >= 0)])
             if kind == "regions":
                 more = clean(live.regions, int(more[0]), y, answer.numbers)
         rows = np.union1d(rows, more)
