@@ -96,11 +96,10 @@ class SidePanel:
         if hands.wanted != self._clip_shown:  # it was set by a key
             self._clip_shown = clip = hands.wanted
             half = self._session.cloud.half
-            low, high = (-half, half) if clip is None else np.clip([clip.low, clip.high], -half, half)
-            for slider, ends in zip(
-                self._sliders, np.stack([low, high], axis=1) + half[:, None], strict=True
-            ):
-                slider.value = tuple(ends.tolist())
+            corners = [-half, half] if clip is None else [clip.low, clip.high]
+            low, high = (np.clip(np.array(corners), -half, half) + half).tolist()
+            for slider, ends in zip(self._sliders, zip(low, high, strict=True), strict=True):
+                slider.value = ends
 
     def explain(self, scale: ColourScale | None) -> None:
         """The legend of the colours of now."""
