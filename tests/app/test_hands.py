@@ -238,6 +238,10 @@ def test_slab_and_clipping_box(running: Any, person: Person) -> None:
     low, high = np.array(box.low) - 1e-6, np.array(box.high) + 1e-6
     inside = np.flatnonzero(((person.shown >= low) & (person.shown <= high)).all(axis=1))
     assert hands.shown.index.tolist() == inside.tolist()
+    half = running.session.cloud.half
+    ends = (np.clip([box.low, box.high], -half, half) + half).T  # the sliders follow the box
+    sliders = running.page.panel._sliders
+    until(lambda: np.allclose([slider.value for slider in sliders], ends), seconds=10, what="the sliders")
     page.get_by_text("Clip", exact=True).click()
 
 
