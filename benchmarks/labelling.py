@@ -1,17 +1,22 @@
-"""A scripted person at the labelling page: accuracy over actions, agreement, latency, large scans.
+"""A scripted person at the labelling page: accuracy over actions, agreement, models, latency, large scans.
 
     python benchmarks/labelling.py clicks [--data oakland1] [--clicks 50] [--seeds 10] [--json F] [--figure F]
     python benchmarks/labelling.py agreement [--data oakland1] [--clicks 50] [--seeds 5] [--json F]
+    python benchmarks/labelling.py model [--data oakland2 oakland1] [--clicks 50] [--seeds 5] [--json F]
     python benchmarks/labelling.py latency [--points 100000 1000000] [--clicks 12] [--json F]
-    python benchmarks/labelling.py large [--points 20000000] [--json F]
+    python benchmarks/labelling.py large [--points 20000000] [--export] [--json F]
 
 ``clicks``: from one click a class, the person labels what the page proposes: the point, or the region around
 it, which is made smaller until all of it is seen to be of one class; or points at random.
 ``agreement``: of the live answer with the full model, and both with the truth, after so many proposed clicks.
+``model``: a model that ``pinvgcn segment`` fits to 100 labels a class of one scan colours another; the person
+then labels regions that the page proposes, beside one who has no model; and what the full model says then.
 ``latency``: a generated street in headless Chromium, from the press of the mouse to the new colours in the
 browser (the last byte of the message that carries them) and to the next picture drawn after it, which
 software WebGL dominates.
-``large``: a generated street as LAS: seconds until the page is there and until it answers, and peak memory.
+``large``: a generated street as LAS: seconds until the page is there and until it answers, and peak memory;
+``--export``: seconds until the whole scan is written, by which share rightly, and the peak of the process
+that does it.
 """
 
 from __future__ import annotations
@@ -23,46 +28,59 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
+import laspy
 import numpy as np
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.app.cloud import Cloud, turns
-from pinvgcn.app.head import Head
+from pinvgcn.app.exports import classify
+from pinvgcn.app.labels import Category
+from pinvgcn.app.live import Base, Live
 from pinvgcn.app.preparation import PreparedScan, prepare
+from pinvgcn.app.refining import Command, FitQuestion, Refined, Refiner, predicted
+from pinvgcn.app.serve import Request, Running, serve
+from pinvgcn.app.session import REVIEWED
 from pinvgcn.app.tools import SIZE, Regions
-from pinvgcn.datasets import generate_street, load_dataset
+from pinvgcn.datasets import Dataset, generate_street, load_dataset
+from pinvgcn.datasets.scans import COLUMNS
+from pinvgcn.io import ScanSource, open_scan
 
 PERSONS = {"regions": "#009e73", "proposed": "#0072b2", "random": "#e69f00"}
 
 
 def person(
-    prepared: PreparedScan, y: np.ndarray, seed: int, clicks: int, kind: str
+    live: Live, y: np.ndarray, seed: int, clicks: int, kind: str
 ) -> tuple[list[float], np.ndarray, np.ndarray]:
-    """Accuracy at the points without a label after each action, from one click a class on; the labelled
-    points and the last answer."""
+    """Accuracy at the points without a label after each action, from one click a class on, or from none where
+    a model answers first; the labelled points and the last answer."""
     rng = np.random.default_rng(seed)
-    around, classes = prepared.surroundings, int(y.max()) + 1
-    head, regions = Head(around), Regions(prepared.forms, around.around)
-    rows = np.array([int(rng.choice(np.flatnonzero(y == c))) for c in range(classes)])
-    if kind == "regions":
-        rows = np.unique(np.concatenate([clean(regions, row, y, None) for row in rows]))
+    classes = tuple(Category(c, str(c), (0, 0, 0)) for c in range(int(y.max()) + 1))
+    rows, actions = np.empty(0, dtype=np.int64), 0
+    if live.base is None:
+        rows = np.array([int(rng.choice(np.flatnonzero(y == c))) for c in range(len(classes))])
+        actions = len(rows)
+        if kind == "regions":
+            rows = np.unique(np.concatenate([clean(live.regions, row, y, None) for row in rows]))
     found: list[float] = []
     while True:
-        reply = head.reply(rows, y[rows], classes)
-        answer = reply.proba.argmax(axis=1)
-        free = np.ones(len(y), dtype=bool)
+        answer = live.answer(rows, y[rows], classes)
+        assert answer is not None
+        free = y >= 0
         free[rows] = False
-        found.append(float((answer == y)[free].mean()))
-        if classes + len(found) - 1 >= clicks:
-            return found, rows, answer
+        found.append(float((answer.numbers == y)[free].mean()))
+        if actions == clicks:
+            return found, rows, answer.numbers
+        actions += 1
         if kind == "random":
             more = rng.choice(np.flatnonzero(free), 1)
         else:
-            more = head.proposals(reply, count=1)
+            places = live.places(answer, 1 if (y >= 0).all() else REVIEWED)
+            more = np.array([next(place.seed for place in places if y[place.seed] >= 0)])
             if kind == "regions":
-                more = clean(regions, int(more[0]), y, answer)
+                more = clean(live.regions, int(more[0]), y, answer.numbers)
         rows = np.union1d(rows, more)
 
 
@@ -75,46 +93,52 @@ def clean(regions: Regions, seed: int, y: np.ndarray, answer: np.ndarray | None)
     return np.array([seed])
 
 
-def prepared_data(name: str) -> tuple[Any, PreparedScan]:
+def prepared_data(name: str) -> tuple[Dataset, Cloud, PreparedScan]:
     """A data set as the page has it."""
     data = load_dataset(name)
     cloud = Cloud(Path(name), data.X, {}, 1.0, turns(data.X), "", most=len(data.X))
-    return data, prepare(cloud)
+    return data, cloud, prepare(cloud)
 
 
-def clicks(arguments: argparse.Namespace) -> None:
+def clicks(arguments: argparse.Namespace) -> dict[str, Any]:
     """Regions, proposed points and random points."""
-    data, prepared = prepared_data(arguments.data)
-    results = {
-        kind: 100
-        * np.array([person(prepared, data.y, s, arguments.clicks, kind)[0] for s in range(arguments.seeds)])
-        for kind in PERSONS
-    }
+    data, cloud, prepared = prepared_data(arguments.data)
+    results = {}
+    for kind in PERSONS:
+        persons = [
+            person(Live(cloud, prepared), data.y, seed, arguments.clicks, kind)[0]
+            for seed in range(arguments.seeds)
+        ]
+        results[kind] = 100 * np.array(persons)
     first = arguments.clicks - results["random"].shape[1] + 1  # actions at the first answer
-    shown = [c for c in (first, 10, 20, 30, 40, 50, 75, 100) if first <= c <= arguments.clicks]
     print(f"{arguments.data}, {arguments.seeds} seeds: accuracy in per cent after so many actions")
-    print(f"{'':<22}" + "".join(f"{c:>15}" for c in shown))
-    for name, found in results.items():
-        cells = [f"{found[:, c - first].mean():.2f} ± {found[:, c - first].std(ddof=1):.2f}" for c in shown]
-        print(f"{name:<22}" + "".join(f"{cell:>15}" for cell in cells))
+    curves(results, first, arguments.clicks)
     for better, worse in (("proposed", "random"), ("regions", "proposed")):
         ahead = results[better][:, -1] - results[worse][:, -1]
         error = ahead.std(ddof=1) / np.sqrt(len(ahead))
         print(f"{better} ahead of {worse} by {ahead.mean():.2f}, standard error {error:.2f}")
-    if arguments.json:
-        kept = {name: found.tolist() for name, found in results.items()}
-        arguments.json.write_text(json.dumps({"first": first, **kept}, indent=1))
     if arguments.figure:
         draw(results, first, arguments)
+    return {"first": first, **{name: found.tolist() for name, found in results.items()}}
 
 
-def agreement(arguments: argparse.Namespace) -> None:
+def curves(results: dict[str, np.ndarray], first: int, last: int) -> None:
+    """A line of means and spreads for each person; a curve has its last value after ``last`` actions."""
+    shown = [c for c in sorted({0, first, 5, 10, 20, 30, 40, 50, 75, 100, last}) if first <= c <= last]
+    print(f"{'':<14}" + "".join(f"{c:>15}" for c in shown))
+    for name, found in results.items():
+        at = [found[:, c - last - 1] if last - c < found.shape[1] else None for c in shown]
+        cells = ["" if x is None else f"{x.mean():.2f} ± {x.std(ddof=1):.2f}" for x in at]
+        print(f"{name:<14}" + "".join(f"{cell:>15}" for cell in cells))
+
+
+def agreement(arguments: argparse.Namespace) -> list[list[float]]:
     """The live answer and the full model."""
-    data, prepared = prepared_data(arguments.data)
+    data, cloud, prepared = prepared_data(arguments.data)
     rows = []
     print(f"{'seed':>4}{'live':>9}{'full':>9}{'agree':>9}{'full, s':>9}")
     for seed in range(arguments.seeds):
-        _, labelled, live = person(prepared, data.y, seed, arguments.clicks, "proposed")
+        _, labelled, live = person(Live(cloud, prepared), data.y, seed, arguments.clicks, "proposed")
         labels = np.full(len(data.y), -1)
         labels[labelled] = data.y[labelled]
         started = time.perf_counter()
@@ -127,31 +151,89 @@ def agreement(arguments: argparse.Namespace) -> None:
         rows.append([*row, spent])
         print(f"{seed:>4}" + "".join(f"{value:>9.2f}" for value in row) + f"{spent:>9.1f}", flush=True)
     print("mean" + "".join(f"{value:>9.2f}" for value in np.mean(rows, axis=0)))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
+    return rows
 
 
-def large(arguments: argparse.Namespace) -> None:
+def model(arguments: argparse.Namespace) -> dict[str, Any]:
+    """A model of one scan on another: before the first click, and after corrections."""
+    home, away = (load_dataset(name) for name in arguments.data)
+    known = np.flatnonzero(away.y >= 0)
+    results: dict[str, list[Any]] = {"model": [], "no model": [], "full": []}
+    with tempfile.TemporaryDirectory() as folder:
+        there, here, labels, saved = (Path(folder) / name for name in ("a.xyz", "b.xyz", "l.csv", "town"))
+        write_text(home, there)
+        write_text(away, here)
+        source, cloud = open_scan(here), Cloud.of(here, most=len(away.y))
+        prepared = prepare(cloud)
+        categories = tuple(Category(c, name, (0, 0, 0)) for c, name in enumerate(away.target_names))
+        for seed in range(arguments.seeds):
+            rng = np.random.default_rng(seed)
+            rows = [rng.choice(np.flatnonzero(home.y == c), 100) for c in range(len(home.target_names))]
+            lines = [f"{row},{home.target_names[home.y[row]]}" for row in np.unique(rows).tolist()]
+            labels.write_text("\n".join(["index,label", *lines, ""]))
+            out = ("-o", f"{folder}/c.xyz", "--save-model", saved, "--seed", str(seed), "--force")
+            Command("segment", there, "--labels", labels, *out).wait()
+            classes, places, confidence = predicted(saved, source, Path(folder))
+            numbers = np.array([away.target_names.index(str(name)) for name in classes])[places]
+            live = Live(cloud, prepared)
+            no_model, _, _ = person(live, away.y, seed, arguments.clicks, "regions")
+            live.base = Base(numbers, confidence)
+            curve, found, _ = person(live, away.y, seed, arguments.clicks, "regions")
+            answer = live.answer(found, away.y[found], categories)
+            assert answer is not None
+            question = live.with_base(FitQuestion(found, away.y[found], categories), answer)
+            refined = full_fit(source, cloud, question)
+            free = np.setdiff1d(known, found)
+            results["model"].append([100 * share for share in curve])
+            results["no model"].append([100 * share for share in no_model])
+            results["full"].append(100 * float((refined.numbers == away.y)[free].mean()))
+            print(f"seed {seed}: " + ", ".join(f"{k} {np.ravel(v[-1])[-1]:.2f}" for k, v in results.items()))
+    print(f"{' → '.join(arguments.data)}: accuracy in per cent after so many actions")
+    curves({name: np.array(results[name]) for name in ("model", "no model")}, 0, arguments.clicks)
+    full = np.array(results["full"])
+    print(f"the full model to the last labels: {full.mean():.2f} ± {full.std(ddof=1):.2f}")
+    return results
+
+
+def full_fit(source: ScanSource, cloud: Cloud, question: FitQuestion) -> Refined:
+    """What a page that rests comes to."""
+    said: Queue[tuple[Refined | None, str]] = Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        refiner = Refiner(source, cloud.points, Path(folder) / "fit", lambda _, *answer: said.put(answer))
+        refiner.ask(question)
+        refined, trouble = said.get()
+        refiner.close()
+    assert refined is not None, trouble
+    return refined
+
+
+def write_text(data: Dataset, path: Path) -> None:
+    """A scan as text, with what it has beside coordinates."""
+    names = ["x", "y", "z", *COLUMNS.get(data.name, ())]
+    columns = [data.X] if data.features is None else [data.X, data.features]
+    np.savetxt(path, np.hstack(columns), fmt="%.3f", header=" ".join(names), comments="")
+
+
+def large(arguments: argparse.Namespace) -> dict[str, Any]:
     """A scan of many points: when is it there, when does it answer, what does it take."""
-    import laspy
-
-    from pinvgcn.app.serve import Request, serve
-
     results = {}
     print(f"{'points':>12}{'page, s':>10}{'answers, s':>12}{'peak, GiB':>11}{'click, ms':>11}{'box, s':>8}")
     for points in arguments.points:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-            path, names = Path(folder) / "street.las", write_las(Path(folder) / "street.las", points, laspy)
+            path = Path(folder) / "street.las"
+            street = write_las(path, points)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             started = time.perf_counter()
-            with serve(Request(path, classes=names, rest=None)) as running:
+            with serve(Request(path, classes=street.target_names, rest=None)) as running:
                 there, session = time.perf_counter() - started, running.session
                 while session.view.step:
                     time.sleep(0.1)
                 ready = time.perf_counter() - started
-                for number in range(2):
-                    session.label(session.cloud.sample[number::5_000][:5], number)
-                while session.view.answer is None:
+                y = np.resize(street.y, points)
+                some = np.random.default_rng(0).choice(session.cloud.sample, 500, replace=False)
+                for number in range(len(street.target_names)):
+                    session.label(some[y[some] == number], number)
+                while session.view.answer is None or session.view.waits:
                     time.sleep(0.01)
                 begun = time.perf_counter()
                 running.page.hands._last = session.cloud.sample[:1]
@@ -159,16 +241,33 @@ def large(arguments: argparse.Namespace) -> None:
                 box = time.perf_counter() - begun
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
                 click = 1000 * session.view.answer.seconds
-        results[str(points)] = {"page": there, "answers": ready, "peak": peak, "click": click, "box": box}
-        print(f"{points:>12,}{there:>10.1f}{ready:>12.1f}{peak:>11.2f}{click:>11.0f}{box:>8.1f}", flush=True)
-        if before / 2**20 > 0.9 * peak:
-            print("  (the peak was reached before, while the file was written)")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1))
+                found = {"page": there, "answers": ready, "peak": peak, "click": click, "box": box}
+                print(f"{points:>12,}{there:>10.1f}{ready:>12.1f}{peak:>11.2f}{click:>11.0f}{box:>8.1f}")
+                if before / 2**20 > 0.9 * peak:
+                    print("  (the peak was reached before, while the file was written)")
+                if arguments.export:
+                    found |= export(running, open_scan(path), y)
+        results[str(points)] = found
+    return results
 
 
-def write_las(path: Path, points: int, laspy: Any) -> list[str]:
-    """Copies of a generated street of a million points, side by side, written piece by piece; class names."""
+def export(running: Running, source: ScanSource, y: np.ndarray) -> dict[str, float]:
+    """Write the whole scan, as the button does."""
+    begun, worked = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"  {classify(source, running.session)}")
+    taken, children = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = children.ru_utime + children.ru_stime - worked.ru_utime - worked.ru_stime
+    peak, own = (x.ru_maxrss / 2**20 for x in (children, resource.getrusage(resource.RUSAGE_SELF)))
+    right = 100 * float((running.session.refined().numbers == y).mean())
+    print(
+        f"  export in {taken:.0f} s ({processor:.0f} s of processor time), of which {right:.2f} % are right; "
+        f"peak of its process {peak:.2f} GiB, of the page {own:.2f} GiB"
+    )
+    return {"export": taken, "processor": processor, "export peak": peak, "page peak": own, "right": right}
+
+
+def write_las(path: Path, points: int) -> Dataset:
+    """Copies of a generated street of a million points, side by side, written piece by piece; the street."""
     street = generate_street(min(points, 1_000_000), random_state=0)
     header = laspy.LasHeader(point_format=6, version="1.4")
     header.scales, header.offsets = [0.001] * 3, [0.0] * 3
@@ -180,7 +279,7 @@ def write_las(path: Path, points: int, laspy: Any) -> list[str]:
             record.x, record.y, record.z = (street.X[:count] + np.array([0.0, copy * width, 0.0])).T
             record.intensity = (1000 + 100 * street.y[:count]).astype(np.uint16)
             file.write_points(record)
-    return list(street.target_names)
+    return street
 
 
 def draw(results: dict[str, np.ndarray], first: int, arguments: argparse.Namespace) -> None:
@@ -205,11 +304,9 @@ def draw(results: dict[str, np.ndarray], first: int, arguments: argparse.Namespa
     figure.savefig(arguments.figure, dpi=150)
 
 
-def latency(arguments: argparse.Namespace) -> None:
+def latency(arguments: argparse.Namespace) -> dict[str, Any]:
     """From a click to new colours, in a real browser."""
     from playwright.sync_api import sync_playwright
-
-    from pinvgcn.app.serve import Request, serve
 
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     results: dict[str, Any] = {}
@@ -247,8 +344,7 @@ def latency(arguments: argparse.Namespace) -> None:
             f"{np.median(answers):>12.0f}{np.median(pictures):>13.0f}",
             flush=True,
         )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1))
+    return results
 
 
 def _clicks(
@@ -292,29 +388,30 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("clicks")
-    one.add_argument("--data", default="oakland1")
-    one.add_argument("--clicks", type=int, default=50)
-    one.add_argument("--seeds", type=int, default=10)
-    one.add_argument("--figure", type=Path)
-    one.set_defaults(run=clicks)
-    other = commands.add_parser("latency")
-    other.add_argument("--points", type=int, nargs="+", default=[100_000, 1_000_000])
-    other.add_argument("--clicks", type=int, default=12)
-    other.set_defaults(run=latency)
-    third = commands.add_parser("agreement")
-    third.add_argument("--data", default="oakland1")
-    third.add_argument("--clicks", type=int, default=50)
-    third.add_argument("--seeds", type=int, default=5)
-    third.set_defaults(run=agreement)
-    fourth = commands.add_parser("large")
-    fourth.add_argument("--points", type=int, nargs="+", default=[20_000_000])
-    fourth.add_argument("--folder", type=Path, help="where the scan is written for a while")
-    fourth.set_defaults(run=large)
-    for each in (one, other, third, fourth):
-        each.add_argument("--json", type=Path)
+    for command in (clicks, agreement, model, latency, large):
+        one = commands.add_parser(command.__name__)
+        one.set_defaults(run=command)
+        one.add_argument("--json", type=Path)
+        if command in (clicks, agreement):
+            one.add_argument("--data", default="oakland1")
+        if command in (clicks, agreement, model):
+            one.add_argument("--seeds", type=int, default=10 if command is clicks else 5)
+        if command is not large:
+            one.add_argument("--clicks", type=int, default=12 if command is latency else 50)
+        if command is clicks:
+            one.add_argument("--figure", type=Path)
+        if command is model:
+            one.add_argument("--data", nargs=2, default=["oakland2", "oakland1"])
+        if command is latency:
+            one.add_argument("--points", type=int, nargs="+", default=[100_000, 1_000_000])
+        if command is large:
+            one.add_argument("--points", type=int, nargs="+", default=[20_000_000])
+            one.add_argument("--folder", type=Path, help="where the scan is written for a while")
+            one.add_argument("--export", action="store_true")
     arguments = parser.parse_args()
-    arguments.run(arguments)
+    results = arguments.run(arguments)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ class Person:
         self.shown = points - (points.min(axis=0) + points.max(axis=0)) / 2
         extent = np.linalg.norm(np.ptp(points, axis=0))
         self.radius = float(extent) / 600 / 2  # of a drawn point
-        low, up = self.shown.min(axis=0), np.array([0.0, 0.0, 1.0])
-        position = standing("perspective", low, -low, SCENE / HEIGHT)
+        up = np.array([0.0, 0.0, 1.0])
+        position = standing("3D", self.shown.max(axis=0), SCENE / HEIGHT)
         self.camera = Camera.looking(position, np.zeros(3), up, fov=FOV, aspect=SCENE / HEIGHT)
         self.screen, self.depth = self.camera.project(self.shown)
 

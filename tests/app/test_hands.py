@@ -13,7 +13,12 @@ from test_picking import crossings
 from pinvgcn.app.labels import NONE
 from pinvgcn.app.panel import TOOL_KEYS
 from pinvgcn.app.picking import within
+from pinvgcn.errors import LabelError
 
+# left, top, right and bottom of what is seen of the panel
+BOXES = """() => [...document.querySelectorAll('button, input, label, td, .multi-slider-thumb')]
+    .filter(one => !one.closest('[role=alert]')).map(one => one.getBoundingClientRect())
+    .filter(box => box.width > 0).map(box => [box.left, box.top, box.right, box.bottom])"""
 CONCAVE = np.array([[0.25, 0.35], [0.62, 0.35], [0.42, 0.52], [0.3, 0.75]])
 
 # where the scene is drawn by software and the machine is busy, the browser may lose a press of the mouse
@@ -46,7 +51,7 @@ def clean(running: Any, person: Person) -> Iterator[None]:
         session.label(session.view.labelled, NONE)
     looked = running.page._server.get_clients()
     for client in looked.values():
-        running.page.canvas.look(client, "perspective")
+        running.page.canvas.look(client, "3D")
     person.page.wait_for_timeout(400)
 
 
@@ -233,6 +238,10 @@ def test_slab_and_clipping_box(running: Any, person: Person) -> None:
     low, high = np.array(box.low) - 1e-6, np.array(box.high) + 1e-6
     inside = np.flatnonzero(((person.shown >= low) & (person.shown <= high)).all(axis=1))
     assert hands.shown.index.tolist() == inside.tolist()
+    half = running.session.cloud.half
+    ends = (np.clip([box.low, box.high], -half, half) + half).T  # the sliders follow the box
+    sliders = running.page.panel._sliders
+    until(lambda: np.allclose([slider.value for slider in sliders], ends), seconds=10, what="the sliders")
     page.get_by_text("Clip", exact=True).click()
 
 
@@ -256,6 +265,25 @@ def test_review(running: Any, person: Person, street: Any) -> None:
     view = session.view
     assert set(view.labelled) == before | set(places[0].points)
     assert (view.numbers[np.isin(view.labelled, places[0].points)] == places[0].number).all()
+    # the answer is another now: its places are walked from the first, and none is accepted unseen
+    assert hands.place is None
+    with pytest.raises(LabelError, match="Press N first"):
+        hands.accept()
+    until(lambda: len(session.view.places) > 1, seconds=20, what="other places to review")
+    person.page.keyboard.press("p")
+    until(lambda: hands.place == len(session.view.places) - 1, seconds=10, what="the last place")
+    person.page.keyboard.press("n")
+    until(lambda: hands.place == 0, seconds=10, what="the first place of these")
+    # a label that the others contradict has a mark
+    wrong = next(row for row in np.flatnonzero(street.y == 3).tolist() if row not in view.labelled)
+    session.label(np.array([wrong]), 0)
+
+    def marked() -> bool:
+        answer, mark = session.view.answer, running.page.canvas._marks["/contradicted"]
+        there = [] if answer is None or session.view.waits else answer.contradicted.tolist()
+        return wrong in there and mark.visible and np.allclose(mark.points, person.shown[there], atol=1e-3)
+
+    until(marked, seconds=20, what="a star at the wrong label")
 
 
 def test_classes_of_the_file_are_taken_over(running: Any, person: Person, street: Any) -> None:
@@ -278,15 +306,30 @@ def test_help_and_looks(running: Any, person: Person) -> None:
         page.keyboard.press(close)
         until(lambda: not person.says("a clipping box around"), seconds=10, what="help closed")
         page.keyboard.press("Shift+Slash") if close == "Escape" else None
-    # nothing reaches beyond the window, and the panel leaves the scan free
-    boxes = page.evaluate(
-        "() => [...document.querySelectorAll('button, input')].filter(e => !e.closest('[role=alert]'))"
-        ".map(e => e.getBoundingClientRect()).filter(r => r.width > 0).map(r => [r.left, r.right])"
-    )
-    assert min(left for left, _ in boxes) > 0.7 * WIDTH
-    assert max(right for _, right in boxes) <= WIDTH
     clouds = running.page.canvas._cloud
     for mode in running.page.panel._modes:
         running.page.panel._colour_by(mode)
         assert len(np.unique(clouds.colors, axis=0)) > 1, mode
     running.page.panel._colour_by("prediction")
+
+
+def test_nothing_overlaps(person: Person) -> None:
+    """With all folders open the panel leaves the scan free, and no two things in it share a place."""
+    page = person.page
+    folders = ("Review", "View", "Clip", "Classes of the file", "Export", "Change")
+    for name in folders:
+        page.get_by_text(name, exact=True).click()
+    until(lambda: page.get_by_role("button", name="Labels as CSV").is_visible(), seconds=10, what="folders")
+    page.wait_for_timeout(500)
+    boxes = page.evaluate(BOXES)
+    assert len(boxes) > 30
+    left, _, right, _ = np.array(boxes).T
+    assert left.min() > SCENE
+    assert right.max() <= WIDTH
+    for place, one in enumerate(boxes):
+        for other in boxes[:place]:
+            (x, y), (right, bottom) = np.maximum(one[:2], other[:2]), np.minimum(one[2:], other[2:])
+            shared = [x, y, right, bottom]  # one may lie in the other, as the button of a field does
+            assert right - x < 1 or bottom - y < 1 or shared in (one, other)
+    for name in folders:
+        page.get_by_text(name, exact=True).click()

@@ -168,6 +168,9 @@ def test_what_failed_is_not_kept(tmp_path) -> None:
         with pytest.raises(LabelError):
             journal.do({"do": "undo"})
         assert path.read_bytes() == before
+    with pytest.raises(LabelError, match="The session is over"):
+        journal.do(add("late"))
+    assert journal.book.classes == []
 
 
 def test_colours_are_given_in_turn() -> None:

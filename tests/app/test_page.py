@@ -95,3 +95,8 @@ def test_a_person_labels_a_street(
     until(lambda: other.says("1 of 6,000 points labelled"), what="another tab")
     page.keyboard.press("z")
     until(lambda: other.says("2 of 6,000 points labelled"), what="what one tab does, the other shows")
+
+    # hands that rest: the full model, with an estimate or why there is none; a crash leaves no folder behind
+    until(lambda: other.says("Refined: the full model"), seconds=300, what="the full model")
+    assert other.says("Expected to be right") or other.says("No estimate")
+    assert len(list(scan.parent.glob(".*.refined"))) == 1

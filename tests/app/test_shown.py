@@ -78,10 +78,8 @@ def test_classes_that_a_file_has(cloud: Cloud) -> None:
     assert known.codes.tolist() == [0, -1, 1, 0, -1]
     assert KnownClasses.of(np.array([1.0, np.nan, 2.5])).names == ("1", "2.5")
     assert KnownClasses.of(np.array(["a", "", "b", "b "])).names == ("a", "b")
-    assert known.agreement(["building", "ground"], np.array([1, 0, 0, 0, 0]), slice(None)) == pytest.approx(
-        2 / 3
-    )
-    assert known.agreement(["pole"], np.array([0]), np.array([1])) is None
+    assert known.agreement({5: "building", 7: "ground"}, np.array([7, 5, 5, 5, 5])) == pytest.approx(2 / 3)
+    assert known.agreement({0: "pole"}, np.array([0]), np.array([1])) is None
     with pytest.raises(LabelError, match="256 different values"):
         KnownClasses.of(np.arange(300))
 
@@ -93,14 +91,14 @@ def test_taking_over_is_one_step_back() -> None:
     for name in ("car", "wire"):
         book.do({"do": "add class", "name": name, "colour": [0, 0, 0]})
     book.do({"do": "delete class", "class": 0})
-    book.do(known.as_labels(book.classes, book.next_number, turn, each=5))
+    book.do(known.as_labels(book, turn, each=5))
     assert [(c.number, c.name) for c in book.classes] == [(1, "wire"), (2, "pole")]
     assert np.flatnonzero(book.of_point == 2).tolist() == [45, 46, 47, 48, 49]  # whose turn comes first
     assert np.flatnonzero(book.of_point == 1).tolist() == [50, 51, 52]
     book.do({"do": "undo"})
     assert (book.of_point == NONE).all()
     assert [c.name for c in book.classes] == ["wire"]
-    book.do(known.as_labels(book.classes, book.next_number, turn))
+    book.do(known.as_labels(book, turn))
     assert (book.of_point != NONE).sum() == 53
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pinvgcn.features.lattice import in_curve_order
 from pinvgcn.io import open_scan
 from pinvgcn.scans.frame import USEFUL, candidates, plain_name
 
 SAMPLE = 250_000  # points at which the live answer is computed at most
 PIECE = 1_000_000  # points that are worked on at a time
 BUDGET = 500_000  # points in the browser at most
-BITS = 10  # of a place along each axis, for the order
+BITS = 20  # of a place along each axis, for the order
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class Cloud:
         return middle
 
     @cached_property
+    def half(self) -> np.ndarray:
+        """Of the length of the scan along each axis, in metres: (3,)"""
+        half: np.ndarray = np.ptp(self.points, axis=0) / 2 * self.metres
+        return half
+
+    @cached_property
     def sample(self) -> np.ndarray:
         """The points at which the live answer is computed, in order: (s,)"""
         return np.flatnonzero(self.turn < self.most)
@@ -66,7 +73,7 @@ class Cloud:
         """Finds points of the sample by the places that the page shows."""
         return cKDTree(self.places(self.sample))
 
-    def places(self, index: np.ndarray) -> np.ndarray:
+    def places(self, index: np.ndarray | slice) -> np.ndarray:
         """Points in metres about the middle of the scan, as the page shows them: (k, 3) float32."""
         return ((self.points[index] - self.middle) * self.metres).astype(np.float32)
 
@@ -96,15 +103,15 @@ class Clip:
     low: tuple[float, float, float]
     high: tuple[float, float, float]
 
+    @classmethod
+    def of(cls, low: np.ndarray, high: np.ndarray) -> Clip:
+        """Of corners (3,)."""
+        return cls((low[0], low[1], low[2]), (high[0], high[1], high[2]))
+
     def inside(self, cloud: Cloud) -> np.ndarray:
         """The numbers of the points of a scan that lie in it, borders included."""
-        low = cloud.middle + np.array(self.low) / cloud.metres
-        high = cloud.middle + np.array(self.high) / cloud.metres
-        found = []
-        for start in range(0, len(cloud), PIECE):
-            some = cloud.points[start : start + PIECE]
-            found.append(start + np.flatnonzero(((some >= low) & (some <= high)).all(axis=1)))
-        return np.concatenate(found)
+        pieces = (slice(start, start + PIECE) for start in range(0, len(cloud), PIECE))
+        return np.concatenate([at.start + np.flatnonzero(self.holds(cloud.places(at))) for at in pieces])
 
     def holds(self, places: np.ndarray) -> np.ndarray:
         """Which places (k, 3) lie in it, as the page shows them: a mask (k,)."""
@@ -147,19 +154,11 @@ def turns(points: np.ndarray) -> np.ndarray:
     first few numbers are spread evenly.
     """
     n = len(points)
-    low, spread = points.min(axis=0), np.ptp(points, axis=0).max()
-    code = np.zeros(n, dtype=np.uint32)
-    for start in range(0, n, PIECE):
-        rows = slice(start, start + PIECE)
-        cells = ((points[rows] - low) / max(spread, 1e-300) * (2**BITS - 1)).astype(np.uint32)
-        for bit in range(BITS):
-            for axis in range(3):
-                code[rows] |= ((cells[:, axis] >> bit) & 1) << (3 * bit + axis)
-    along = np.argsort(code, kind="stable").astype(np.uint32)
-    del code
-    places = _reversed_bits(n)
+    cells = points - points.min(axis=0)
+    cells *= (2**BITS - 1) / max(cells.max(), 1e-300)
+    along = in_curve_order(cells.astype(np.int64), 0)
     turn = np.empty(n, dtype=np.uint32)
-    turn[along[places]] = np.arange(n, dtype=np.uint32)
+    turn[along[_reversed_bits(n)]] = np.arange(n, dtype=np.uint32)
     return turn
 
 

@@ -55,7 +55,6 @@ def picture(
     known: KnownClasses | None = None,
 ) -> Picture:
     """The drawn points by a mode. ``above_ground`` (s,) is of the sample."""
-    heights = shown.points[:, 2] - shown.points[:, 2].min(initial=0.0)
     if mode == "classes of the file" and known is not None:
         return Picture(by_class(known.codes[shown.index], known.categories(view.classes)))
     if mode == "height above ground" and above_ground is not None:
@@ -75,7 +74,7 @@ def picture(
         colours = np.full((len(shown), 3), GREY, dtype=np.uint8)
         _put_labels(colours, view, shown)
         return Picture(colours)
-    return by_value(heights, "m")
+    return by_value(shown.points[:, 2] - shown.points[:, 2].min(initial=0.0), "m")
 
 
 def predicted(view: View, shown: Shown) -> tuple[np.ndarray, np.ndarray]:
@@ -133,6 +132,5 @@ def paled(colours: np.ndarray, sureness: np.ndarray, classes: int) -> np.ndarray
 
 def counts(numbers: np.ndarray, classes: Sequence[Category]) -> dict[int, int]:
     """How many points have each class."""
-    found, often = np.unique(numbers[numbers != NONE], return_counts=True)
-    each = dict(zip(found.tolist(), often.tolist(), strict=True))
-    return {category.number: each.get(category.number, 0) for category in classes}
+    often = np.bincount(numbers[numbers != NONE], minlength=1 + max((c.number for c in classes), default=0))
+    return {category.number: int(often[category.number]) for category in classes}

@@ -10,14 +10,15 @@ import numpy as np
 
 from pinvgcn.app.canvas import Canvas
 from pinvgcn.app.cloud import BUDGET, Clip, Shown
-from pinvgcn.app.labels import NONE, free_colour
+from pinvgcn.app.labels import NONE, free_colour, named
+from pinvgcn.app.live import ReviewPlace
 from pinvgcn.app.messages import camera_of, click_of, screen
 from pinvgcn.app.session import Session
 from pinvgcn.app.tools import NOTHING, Ball, Choice, Point, Polygon, Region, Sight, Tool, rectangle
 from pinvgcn.errors import LabelError
 
-ROOM = 3.0  # of the reach of what is chosen, that a box around it leaves free
-BACK = 4.0  # of the reach of a box, from where it is looked at
+ROOM = 1.0  # of the length of what is chosen, that a box around it leaves free on each side
+BACK = 2.5  # of half of the length of a box, from where it is looked at
 
 
 class Hands:
@@ -37,12 +38,11 @@ class Hands:
         self.chosen: int | None = None  # the class that labels get
         self.erasing = False
         self.pending = NOTHING  # points of the scan, shown, that Enter takes
-        self.place: int | None = None  # which of those to review
+        self._reviewed: ReviewPlace | None = None  # the place that is looked at
         self._last = NOTHING  # points that were chosen last
-        self._wanted: Clip | None = None
+        self.wanted: Clip | None = None  # what is drawn, or will be
         self._lock, self._clipping = threading.RLock(), threading.Lock()
         self.changed: Callable[[], None] = lambda: None
-        self.reclipped: Callable[[], None] = lambda: None
         canvas.show(self.shown)
 
     # gestures
@@ -104,7 +104,7 @@ class Hands:
 
     def choose(self, number: int) -> None:
         """The class that labels get."""
-        self.session.view.named(number)
+        named(self.session.view.classes, number)  # it may be gone
         self.chosen, self.erasing = number, False
         self.changed()
 
@@ -131,10 +131,16 @@ class Hands:
     def existing(self) -> int:
         """The class that is chosen."""
         if self.chosen is None:
-            raise LabelError("There must be a class that is chosen. Choose one first.")
+            raise LabelError("There must be a class that is chosen. Add one, or choose one, first.")
         return self.chosen
 
     # review
+
+    @property
+    def place(self) -> int | None:
+        """Which of the places to review is looked at; none when the answer has changed since."""
+        places = enumerate(self.session.view.places)
+        return next((number for number, place in places if place is self._reviewed), None)
 
     def walk(self, client: Any, step: int) -> None:
         """Go to the next place to review, or back to the one before."""
@@ -144,41 +150,41 @@ class Hands:
                 "There is no place to review yet. Wait for the answer, or label points of two classes first."
             )
         with self._lock:
-            self.place = (0 if step > 0 else len(places) - 1) if self.place is None else self.place + step
-            self.place %= len(places)
-            self._show(places[self.place].points)
-        cloud = self.session.cloud
-        target = cloud.places(np.array([places[self.place].seed]))[0].astype(np.float64)
+            before = self.place if self.place is not None else -1 if step > 0 else 0
+            self._reviewed = place = places[(before + step) % len(places)]
+            self._show(place.points)
+        target = self.session.cloud.places(np.array([place.seed]))[0].astype(np.float64)
         self.canvas.fly(client, target, self.canvas.extent / 5)
         self.changed()
 
     def accept(self) -> None:
         """Label the place that is reviewed by the class that the answer gives it."""
-        places, place = self.session.view.places, self.place
-        if place is None or place >= len(places):
+        place = self._reviewed
+        if place is None or self.place is None:  # nobody has looked at what the answer says now
             raise LabelError("There must be a place that is reviewed. Press N first.")
         with self._lock:
             self._show(NOTHING)
-            self._last = places[place].points
-        self.session.label(places[place].points, places[place].number)
+            self._last = place.points
+        self.session.label(place.points, place.number)
 
     # clipping
 
     def clip(self, clip: Clip | None) -> None:
         """Draw what lies in a box alone, up to the budget; None for the whole scan."""
-        self._wanted = clip
+        self.wanted = clip
         with self._clipping:  # of several wishes that waited, the last counts
-            if self._wanted == self.shown.clip:
+            if self.wanted == self.shown.clip:
                 return
-            shown = Shown.of_cloud(self.session.cloud, self._wanted, budget=self._budget)
+            shown = Shown.of_cloud(self.session.cloud, self.wanted, budget=self._budget)
             if len(shown) == 0:
+                self.wanted = self.shown.clip
                 raise LabelError("The clipping box must hold some points. Got none; make it larger.")
             with self._lock:
                 self.tools[self.tool].forget()
                 self._show(NOTHING)
                 self.shown = shown
                 self.canvas.show(shown)
-        self.reclipped()
+        self.changed()
 
     def clip_around(self, client: Any = None) -> None:
         """A box around what is shown or was chosen last, and go there; where there is a box, it goes."""
@@ -189,12 +195,11 @@ class Hands:
         if len(points) == 0:
             raise LabelError("There must be something to clip around. Click a point first.")
         places = self.session.cloud.places(points).astype(np.float64)
-        middle = (places.min(axis=0) + places.max(axis=0)) / 2
-        reach = max(ROOM * float(np.ptp(places, axis=0).max()) / 2, self.canvas.extent / 20)
-        low, high = (middle - reach).tolist(), (middle + reach).tolist()
-        self.clip(Clip((low[0], low[1], low[2]), (high[0], high[1], high[2])))
+        low, high = places.min(axis=0), places.max(axis=0)
+        free = max(ROOM * float((high - low).max()), self.canvas.extent / 20)
+        self.clip(Clip.of(low - free, high + free))
         if client is not None:
-            self.canvas.fly(client, middle, BACK * float(reach))
+            self.canvas.fly(client, (low + high) / 2, BACK * (float((high - low).max()) / 2 + free))
 
     # within
 
@@ -215,7 +220,7 @@ class Hands:
             self._show(points)
 
     def _label(self, points: np.ndarray) -> None:
-        number = self._number()
+        number = NONE if self.erasing else self.existing()
         self._show(NOTHING)
         self._last = points
         self.tools[self.tool].forget()
@@ -223,11 +228,4 @@ class Hands:
 
     def _show(self, points: np.ndarray) -> None:
         self.pending = points
-        self.canvas.choose(self.session.cloud.places(points))
-
-    def _number(self) -> int:
-        if self.erasing:
-            return NONE
-        if self.chosen is None:
-            raise LabelError("There must be a class to give. Add one, or choose one, first.")
-        return self.chosen
+        self.canvas.mark("/chosen", self.session.cloud.places(points))

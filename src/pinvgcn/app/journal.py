@@ -44,6 +44,8 @@ class Journal:
 
     def do(self, action: Action) -> None:
         """Carry out an action and keep it: on the disk before this returns."""
+        if self._file.closed:  # a message that was on its way
+            raise LabelError("The session is over; the same command continues there.")
         self.book.do(action)  # raises where it cannot be done, and then is not kept
         self._write(action)
 
@@ -58,7 +60,7 @@ class Journal:
         self.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        self._file.write(_line(line))
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -66,15 +68,11 @@ class Journal:
         self._file.seek(0)
         lines = self._file.read().split(b"\n")
         rest = lines.pop()  # empty where the last line was written whole
-        begun = (json.dumps(head, separators=(",", ":")) + "\n").encode()
-        if not lines and not begun.startswith(rest):  # no line of ours that a crash has cut off
-            raise DataError(
-                f"{self.path} must be a session file. Got {rest[:40]!r}; name another with --session."
-            )
-        found = self._read(lines[0], 1) if lines else head
+        ours = _line(head).startswith(rest)  # what a crash has cut off
+        found = self._read(lines[0], 1) if lines else head if ours else {}
         if found.get("format") != FORMAT:
             raise DataError(
-                f"{self.path} must be a session file of format {FORMAT}. Got {found.get('format')!r} "
+                f"{self.path} must be a session file of format {FORMAT}. Got {(lines or [rest])[0][:60]!r} "
                 "instead; name another with --session."
             )
         if (found.get("points"), found.get("digest")) != (head["points"], head["digest"]):
@@ -119,3 +117,7 @@ class Journal:
                 raise DataError(
                     f"{self.path} is open in another pinvgcn label; use its page, or end it first."
                 ) from None
+
+
+def _line(about: dict[str, Any]) -> bytes:
+    return json.dumps(about, separators=(",", ":")).encode() + b"\n"

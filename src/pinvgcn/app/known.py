@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.app.labels import Action, Category, free_colour
+from pinvgcn.app.labels import NONE, Action, Category, LabelBook, free_colour
 from pinvgcn.errors import LabelError
 from pinvgcn.io.las import UNCLASSIFIED, class_name
 
-NO_CLASS = -1
 MOST_CLASSES = 256  # a field with more is a measurement
 MOST_LABELS = 1_000_000  # that are taken over at once
 
@@ -21,7 +20,7 @@ class KnownClasses:
     """The classes of a field of a scan."""
 
     names: tuple[str, ...]
-    codes: np.ndarray  # (n,) int16 places among the names, NO_CLASS where there is none
+    codes: np.ndarray  # (n,) int16 places among the names, NONE where there is none
 
     @classmethod
     def of(cls, values: np.ndarray, *, asprs: bool = False) -> KnownClasses:
@@ -31,9 +30,9 @@ class KnownClasses:
             raise LabelError(
                 f"A field with classes must have {MOST_CLASSES} different values at most. Got {len(found):,}."
             )
-        names = [_name(value, asprs=asprs) for value in found.tolist()]
+        names = [name_of(value, asprs=asprs) for value in found.tolist()]
         kept = tuple(dict.fromkeys(name for name in names if name))
-        code = np.array([kept.index(name) if name else NO_CLASS for name in names], dtype=np.int16)
+        code = np.array([kept.index(name) if name else NONE for name in names], dtype=np.int16)
         return cls(kept, code[place])
 
     def categories(self, classes: Sequence[Category]) -> list[Category]:
@@ -44,45 +43,40 @@ class KnownClasses:
             found.append(Category(code, name, own or free_colour([*classes, *found], name)))
         return found
 
-    def agreement(self, names: list[str], predicted: np.ndarray, at: np.ndarray | slice) -> float | None:
-        """The share of points ``at`` some places whose predicted class, a place among ``names``, is theirs;
-        points without a class are left out."""
-        same = np.array([self.names.index(name) if name in self.names else -2 for name in names])
+    def agreement(
+        self, names: Mapping[int, str], numbers: np.ndarray, at: np.ndarray | slice = slice(None)
+    ) -> float | None:
+        """The share of points ``at`` some places whose predicted class has the name of theirs; points without
+        a class are left out."""
+        found, place = np.unique(numbers, return_inverse=True)
+        code = {number: self.names.index(name) for number, name in names.items() if name in self.names}
+        same = np.array([code.get(number, -2) for number in found.tolist()])[place]
         true = self.codes[at]
-        known = true != NO_CLASS
-        return float((same[predicted][known] == true[known]).mean()) if known.any() else None
+        known = true != NONE
+        return float((same[known] == true[known]).mean()) if known.any() else None
 
-    def as_labels(
-        self, classes: Sequence[Category], following: int, turn: np.ndarray, *, each: int | None = None
-    ) -> Action:
+    def as_labels(self, book: LabelBook, turn: np.ndarray, *, each: int | None = None) -> Action:
         """One action that labels all points, or ``each`` so many of every class, spread evenly by their
-        ``turn`` (n,). It adds the classes that are missing, with numbers from ``following`` on."""
-        count = int((self.codes != NO_CLASS).sum())
+        ``turn`` (n,). It adds the classes that are missing in the ``book``."""
+        count = int((self.codes != NONE).sum())
         if each is None and count > MOST_LABELS:
             raise LabelError(
                 f"At most {MOST_LABELS:,} labels can be taken over. Got {count:,}; take some of each class."
             )
         if count == 0:
             raise LabelError("The file must have classes to take over. Got none.")
-        now = list(classes)
-        actions: list[Action] = []
-        for code, name in enumerate(self.names):
+        present = np.unique(self.codes[self.codes != NONE]).tolist()
+        actions, numbers = book.adding([self.names[code] for code in present])
+        for code in present:
             points = np.flatnonzero(self.codes == code)
             if each is not None and len(points) > each:
                 points = np.sort(points[np.argsort(turn[points])[:each]])
-            if len(points) == 0:
-                continue
-            own = next((category for category in now if category.name == name), None)
-            if own is None:
-                own = Category(following, name, free_colour(now, name))
-                actions.append({"do": "add class", "name": name, "colour": list(own.colour)})
-                now.append(own)
-                following += 1
-            actions.append({"do": "label", "points": points.tolist(), "class": own.number})
+            actions.append({"do": "label", "points": points.tolist(), "class": numbers[self.names[code]]})
         return {"do": "together", "actions": actions}
 
 
-def _name(value: object, *, asprs: bool) -> str:
+def name_of(value: object, *, asprs: bool) -> str:
+    """What people call a value of a field with classes; "" where it means none."""
     if isinstance(value, str):
         return value.strip()
     if value is None or not isinstance(value, int | float) or not np.isfinite(value):

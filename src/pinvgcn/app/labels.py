@@ -67,11 +67,6 @@ class LabelBook:
         return np.flatnonzero(self.of_point != NONE)
 
     @property
-    def next_number(self) -> int:
-        """Of the class that is added next."""
-        return self._given
-
-    @property
     def can_undo(self) -> bool:
         """Whether there is something to undo."""
         return bool(self._done)
@@ -81,12 +76,14 @@ class LabelBook:
         """Whether there is something to do again."""
         return bool(self._undone)
 
-    def named(self, number: Any) -> Category:
-        """The class with this number."""
-        for category in self.classes:
-            if category.number == number:
-                return category
-        raise LabelError(f"There must be a class with the number chosen. Got {_short(number)} instead.")
+    def adding(self, names: Sequence[str]) -> tuple[list[Action], dict[str, int]]:
+        """Actions that add the classes of these names that are missing, and the number of each name then."""
+        now, actions = list(self.classes), list[Action]()
+        for name in names:
+            if name not in [category.name for category in now]:
+                now.append(Category(self._given + len(actions), name, free_colour(now, name)))
+                actions.append({"do": "add class", "name": name, "colour": list(now[-1].colour)})
+        return actions, {category.name: category.number for category in now}
 
     def do(self, action: Action) -> None:
         """Carry out an action, or raise a LabelError and change nothing."""
@@ -115,7 +112,7 @@ class LabelBook:
         """Do it; returns what takes it back."""
         kind = action.get("do")
         if kind == "label":
-            return self._put(self._points(action), self.named(action.get("class")).number)
+            return self._put(self._points(action), named(self.classes, action.get("class")).number)
         if kind == "erase":
             return self._put(self._points(action))
         if kind == "add class":
@@ -126,7 +123,7 @@ class LabelBook:
         if kind == "recolour class":
             return self._replace(action, colour=_colour(action))
         if kind == "delete class":
-            gone = self.named(action.get("class"))
+            gone = named(self.classes, action.get("class"))
             points = np.flatnonzero(self.of_point == gone.number)
             return self._put(points, classes=[c for c in self.classes if c is not gone])
         if kind == "together":
@@ -154,7 +151,7 @@ class LabelBook:
         return back
 
     def _replace(self, action: Action, **changes: Any) -> Callable[[], None]:
-        old = self.named(action.get("class"))
+        old = named(self.classes, action.get("class"))
         return self._put(classes=[replace(c, **changes) if c is old else c for c in self.classes])
 
     def _together(self, actions: Any) -> Callable[[], None]:
@@ -199,6 +196,14 @@ class LabelBook:
         if name in others:
             raise LabelError(f"Classes must have different names. Got {name!r} twice.")
         return name
+
+
+def named(classes: Sequence[Category], number: Any) -> Category:
+    """The class with this number."""
+    for category in classes:
+        if category.number == number:
+            return category
+    raise LabelError(f"There must be a class with the number chosen. Got {_short(number)} instead.")
 
 
 def free_colour(classes: Sequence[Category], name: str = "") -> tuple[int, int, int]:

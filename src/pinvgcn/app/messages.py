@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pinvgcn.app.picking import Camera
 from pinvgcn.app.tools import Click
@@ -78,16 +79,5 @@ def camera_of(client: Any) -> Camera:
         raise LabelError("A camera must look somewhere. Got a rotation of nothing.")
     fov = number(seen.fov, "A field of view", low=0.01, high=3.1)
     aspect = number(seen.aspect, "The sides of the screen", low=0.01, high=100)
-    return Camera(numbers(seen.position, 3, "A place"), rotation(turn), fov, aspect)
-
-
-def rotation(wxyz: np.ndarray) -> np.ndarray:
-    """The matrix of a quaternion."""
-    w, x, y, z = wxyz / np.linalg.norm(wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    rotation = Rotation.from_quat(np.roll(turn, -1)).as_matrix()  # scipy has the real part last
+    return Camera(numbers(seen.position, 3, "A place"), rotation, fov, aspect)

@@ -25,11 +25,12 @@ from pinvgcn.app.known import KnownClasses
 from pinvgcn.app.messages import hear_only
 from pinvgcn.app.panel import KEYS, TOOL_KEYS, SidePanel
 from pinvgcn.app.session import Session, View
+from pinvgcn.app.tools import NOTHING
 from pinvgcn.errors import LabelError, MissingDependencyError, PinvGCNError
 
 MARKED = 5  # of the places to review, by diamonds
 # + is typed with Shift on some keyboards and without on others
-LARGER, SMALLER = (("[plus]", None), ("[plus]", "shift"), ("=", None)), (("-", None),)
+LARGER = ("[plus]", None), ("[plus]", "shift"), ("=", None)
 Export = Callable[[], str]  # writes something beside the scan, and says where
 
 
@@ -62,22 +63,18 @@ class Page:
             self._server = viser.ViserServer(host="127.0.0.1", port=0, label=title, verbose=False)
         hear_only(self._server._websock_server, self._server.gui)
         self._gate = Gate(self._server.get_port(), host=host, port=port)
-        cloud = session.cloud
-        ends = (cloud.points.min(axis=0), cloud.points.max(axis=0))
-        low, high = ((end - cloud.middle) * cloud.metres for end in ends)
-        self.canvas = Canvas(self._server, low, high)
+        self.canvas = Canvas(self._server, session.cloud.half)
         self.hands = Hands(session, self.canvas, budget=budget)
         self.panel = SidePanel(
             self._server.gui,
             self.hands,
             self._guarded,
-            lambda: self._show(session.view),
             known=known,
             exports={text: partial(self._export, text, export) for text, export in (exports or {}).items()},
         )
         self._listen()
-        session.listen(self._show)
-        self._show(session.view)
+        session.listen(lambda _: self._show())
+        self._show()
 
     @property
     def address(self) -> str:
@@ -92,8 +89,7 @@ class Page:
     def _listen(self) -> None:
         """To gestures and keys."""
         hands, scene = self.hands, self._server.scene
-        hands.changed = lambda: self._show(self.session.view)
-        hands.reclipped = self._reclipped
+        hands.changed = self._show
         scene.on_click()(lambda event: self._guarded(lambda: hands.click(event)))
         scene.on_rect_select(modifier="shift")(lambda event: self._guarded(lambda: hands.drag(event)))
         self._key("E", "Erase", lambda _: hands.erase())
@@ -110,8 +106,7 @@ class Page:
             self._key("?", "Help", self.panel.help, modifier=modifier)
         for key, modifier in LARGER:
             self._key(key, "Larger", lambda _: hands.resize(1), modifier=modifier)
-        for key, modifier in SMALLER:
-            self._key(key, "Smaller", lambda _: hands.resize(-1), modifier=modifier)
+        self._key("-", "Smaller", lambda _: hands.resize(-1))
         for tool, key in TOOL_KEYS.items():
             self._key(key, f"Tool: {tool}", lambda _, tool=tool: hands.use(tool))
         for place, key in enumerate(KEYS):
@@ -120,7 +115,7 @@ class Page:
 
     def _welcome(self, client: Any) -> None:
         hear_only(client._websock_connection, client.gui)
-        self.canvas.look(client, "perspective")
+        self.canvas.look(client, "3D")
 
     def _escape(self, client: Any) -> None:
         if not self.panel.close_help(client):
@@ -150,20 +145,16 @@ class Page:
     def _export(self, text: str, export: Export) -> None:
         if not self._exporting.acquire(blocking=False):
             raise LabelError("An export is still running. Wait until it is done.")
+        self._say(text, "Begun. A notice comes when it is done.", "blue", 5.0)
         try:
             said = export()
         finally:
             self._exporting.release()
         self._say(text, said, "green", 12.0)
 
-    def _reclipped(self) -> None:
-        self.panel.clipped()
-        self._show(self.session.view)
-
-    def _show(self, view: View) -> None:
+    def _show(self) -> None:
         with self._drawing:
-            if view.places is not self.session.view.places:
-                return  # a newer view is on its way
+            view = self.session.view  # the newest, whoever called first
             self.panel.show(view)
             self._paint(view)
             self._mark(view)
@@ -186,8 +177,8 @@ class Page:
         cloud = self.session.cloud
         seeds = np.array([place.seed for place in view.places[:MARKED]], dtype=np.int64)
         wrong = None if view.answer is None else view.answer.contradicted
-        self.canvas.propose(self._drawn(seeds))
-        self.canvas.contradict(self._drawn(cloud.sample[np.empty(0, int) if wrong is None else wrong]))
+        self.canvas.mark("/proposals", self._drawn(seeds))
+        self.canvas.mark("/contradicted", self._drawn(cloud.sample[NOTHING if wrong is None else wrong]))
 
     def _drawn(self, points: np.ndarray) -> np.ndarray:
         """The places of points that the clipping box leaves: (k, 3)"""

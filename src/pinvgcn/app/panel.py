@@ -16,14 +16,17 @@ from pinvgcn.app.cloud import Clip, Shown
 from pinvgcn.app.colours import SCALE, ColourScale, counts, modes
 from pinvgcn.app.hands import Hands
 from pinvgcn.app.known import KnownClasses
+from pinvgcn.app.labels import named
 from pinvgcn.app.messages import choice, number, numbers
 from pinvgcn.app.session import View
 from pinvgcn.report.page import render
+from pinvgcn.wording import counted
 
 KEYS = "123456789"
 TOOL_KEYS = {"point": "C", "ball": "B", "region": "G", "polygon": "L"}
 TOOLS = {tool: f"{tool} ({key})" for tool, key in TOOL_KEYS.items()}
 STEPS = 1000  # of a slider
+SMALL, LARGE = 0.2, 5.0  # of the usual size of points
 EACH = 100  # points of each class that are taken over as a sample
 Guard = Callable[[Callable[[], None]], None]  # runs something, and says on the page what cannot be done
 
@@ -44,21 +47,21 @@ HELP = (
 
 
 class SidePanel:
-    """``guard`` runs what a button asks for; ``repaint`` colours the scan anew."""
+    """``guard`` runs what a button asks for."""
 
     def __init__(
         self,
         gui: Any,
         hands: Hands,
         guard: Guard,
-        repaint: Callable[[], None],
         *,
         known: KnownClasses | None,
         exports: Mapping[str, Callable[[], None]],
     ) -> None:
-        self._gui, self._hands, self._guard, self._repaint = gui, hands, guard, repaint
+        self._gui, self._hands, self._guard = gui, hands, guard
         self._known, self._exports = known, exports
         self._session = hands.session
+        self._clip_shown: Clip | None = None  # by the sliders
         self._classes: tuple[Any, ...] = ()  # what the buttons were made for
         self._choices: list[Any] = []  # the buttons of the classes
         self._helps: dict[int, Any] = {}  # windows with keys, by the tab
@@ -84,36 +87,23 @@ class SidePanel:
         self._undo.disabled, self._redo.disabled = not view.can_undo, not view.can_redo
         self._next.disabled = self._accept.disabled = not view.places
         self._bar.visible, self._bar.value = bool(view.step), 100 * view.share
-        self._put(self._status, status(view, hands.shown, len(self._session.cloud)))
-        self._put(self._place, reviewed(view, hands.place))
-        self._put(self._list, listed(view))
-        tool = hands.tools[hands.tool]
-        self._put(self._size, f"{tool.size} (+ and −)")
-        self._size.visible = bool(tool.size)
-        if self._tool.value != TOOLS[hands.tool]:
-            self._tool.value = TOOLS[hands.tool]
-        if self._through.value != hands.through:
-            self._through.value = hands.through
+        self._status.content = status(view, hands.shown, len(self._session.cloud))
+        self._place.content = reviewed(view, hands.place)
+        self._list.content = listed(view)
+        size = hands.tools[hands.tool].size
+        self._size.content, self._size.visible = f"{size} (+ and −)", bool(size)
+        self._tool.value, self._through.value = TOOLS[hands.tool], hands.through
+        if hands.wanted != self._clip_shown:  # it was set by a key
+            self._clip_shown = clip = hands.wanted
+            half = self._session.cloud.half
+            corners = [-half, half] if clip is None else [clip.low, clip.high]
+            low, high = (np.clip(np.array(corners), -half, half) + half).tolist()
+            for slider, ends in zip(self._sliders, zip(low, high, strict=True), strict=True):
+                slider.value = ends
 
     def explain(self, scale: ColourScale | None) -> None:
         """The legend of the colours of now."""
-        self._put(self._legend, legend(scale))
-
-    def clipped(self) -> None:
-        """The sliders follow a box that was set by a key."""
-        clip = self._hands.shown.clip
-        low, high = self._bounds
-        for axis, slider in enumerate(self._sliders):
-            ends = (0.0, float(high[axis] - low[axis]))
-            if clip is not None:
-                ends = (clip.low[axis] - low[axis], clip.high[axis] - low[axis])
-            ends = (max(ends[0], 0.0), min(ends[1], float(high[axis] - low[axis])))
-            if not np.allclose(slider.value, ends):
-                slider.value = ends
-
-    def _put(self, handle: Any, content: str) -> None:
-        if handle.content != content:
-            handle.content = content
+        self._legend.content = legend(scale)
 
     def _button(self, text: str, what: Callable[..., None], *, here: bool = False, **more: Any) -> Any:
         """``here``: it is done in the tab of whoever presses it, which ``what`` is told."""
@@ -169,12 +159,11 @@ class SidePanel:
         gui, canvas = self._gui, self._hands.canvas
         with gui.add_folder("View", expand_by_default=False):
             mode = gui.add_dropdown("Colour by", self._modes, initial_value=self.mode)
-            size = canvas.size
-            points = gui.add_slider("Point size", size / 5, 5 * size, size / 50, size)
+            points = gui.add_slider("Point size", SMALL, LARGE, 0.1, 1.0)
             look = gui.add_dropdown("Look", list(BACKGROUNDS), initial_value="dark")
             views = gui.add_button_group("Camera", tuple(VIEWS))
         self._watch(mode, self._colour_by)
-        self._watch(points, lambda value: canvas.resize(number(value, "A size", low=size / 5, high=5 * size)))
+        self._watch(points, lambda value: canvas.resize(number(value, "A size", low=SMALL, high=LARGE)))
         self._watch(look, lambda value: canvas.set_look(choice(value, list(BACKGROUNDS), "A look")))
         views.on_click(
             lambda event: self._guard(
@@ -184,14 +173,10 @@ class SidePanel:
 
     def _build_clip(self) -> None:
         gui, hands = self._gui, self._hands
-        cloud = self._session.cloud
-        ends = (cloud.points.min(axis=0), cloud.points.max(axis=0))
-        low, high = ((end - cloud.middle) * cloud.metres for end in ends)
-        self._bounds = low, high
         with gui.add_folder("Clip", expand_by_default=False):
             self._sliders = []
-            for axis, name in enumerate(("x, m", "y, m", "height, m")):
-                span = max(float(high[axis] - low[axis]), 1e-6)
+            for name, half in zip(("x, m", "y, m", "height, m"), self._session.cloud.half, strict=True):
+                span = float(f"{max(2 * half, 1e-6):.4g}")  # four digits have room below the slider
                 slider = gui.add_multi_slider(name, 0.0, span, span / STEPS, (0.0, span))
                 self._watch(slider, lambda _: self._clip())
                 self._sliders.append(slider)
@@ -211,7 +196,6 @@ class SidePanel:
             with gui.add_folder("Export", expand_by_default=False):
                 for text, export in self._exports.items():
                     self._button(text, export)
-        gui.add_markdown("**?** shows all keys.")
         self._button("Help  (?)", self.help, here=True)
 
     def help(self, client: Any) -> None:
@@ -249,12 +233,8 @@ class SidePanel:
         for place, (category, button) in enumerate(zip(view.classes, self._choices, strict=True)):
             mark = "▶ " if category.number == hands.chosen and not hands.erasing else ""
             key = f"  ({KEYS[place]})" if place < len(KEYS) else ""
-            text = f"{mark}{category.name}{key}  {told[category.number]}"
-            if button.label != text:
-                button.label = text
-        erase = "▶ Erase  (E)" if hands.erasing else "Erase  (E)"
-        if self._erase.label != erase:
-            self._erase.label = erase
+            button.label = f"{mark}{category.name}{key}  {told[category.number]}"
+        self._erase.label = "▶ Erase  (E)" if hands.erasing else "Erase  (E)"
 
     def _rename(self) -> None:
         self._session.do({"do": "rename class", "class": self._hands.existing(), "name": self._name.value})
@@ -265,24 +245,20 @@ class SidePanel:
     def _recolour(self, value: Any) -> None:
         own = self._hands.existing()
         colour = [int(part) for part in numbers(value, 3, "A colour", low=0, high=255)]
-        if list(self._session.view.named(own).colour) != colour:
+        if list(named(self._session.view.classes, own).colour) != colour:
             self._session.do({"do": "recolour class", "class": own, "colour": colour})
 
     def _colour_by(self, value: Any) -> None:
         self.mode = choice(value, self._modes, "What points are coloured by")
-        self._repaint()
+        self._hands.changed()
 
     def _clip(self) -> None:
-        low, high = self._bounds
+        half = self._session.cloud.half[:, None]
         ends = np.stack([np.sort(numbers(slider.value, 2, "The ends of a box")) for slider in self._sliders])
-        span = high - low
-        whole = np.abs(ends - np.stack([np.zeros(3), span], axis=1)) <= span[:, None] / STEPS  # to the step
-        if whole.all():
-            self._hands.clip(None)
-            return
-        x, y, z = np.where(whole[:, 0], low - 1.0, low + ends[:, 0]).tolist()
-        right, back, top = np.where(whole[:, 1], high + 1.0, low + ends[:, 1]).tolist()
-        self._hands.clip(Clip((x, y, z), (right, back, top)))
+        open_ends = np.abs(ends - half * [0, 2]) <= 2 * half / STEPS + 1e-6  # to the step
+        low, high = np.where(open_ends, [-np.inf, np.inf], ends - half).T
+        self._clip_shown = None if open_ends.all() else Clip.of(low, high)
+        self._hands.clip(self._clip_shown)
 
 
 def help_text() -> str:
@@ -323,20 +299,16 @@ def reviewed(view: View, place: int | None) -> str:
     """Markdown: the place that is looked at, of those that there are."""
     if not view.places:
         return "Nothing to review yet."
-    if place is None or place >= len(view.places):
+    if place is None:
         return f"{len(view.places)} doubtful places, the most doubtful first."
     here = view.places[place]
-    names = {category.number: category.name for category in view.classes}
-    return (
-        f"Place {place + 1} of {len(view.places)}: {len(here.points):,} points, "
-        f"{escape(names.get(here.number, '?'))} at {here.sureness:.0%}"
-    )
+    told = f"{escape(view.names.get(here.number, '?'))} at {here.sureness:.0%}"
+    return f"Place {place + 1} of {len(view.places)}: {counted(len(here.points), 'point')}, {told}"
 
 
 def listed(view: View) -> str:
     """HTML: all places to review."""
-    names = {category.number: category.name for category in view.classes}
-    return render("doubtful_places.html", places=view.places, names=names)
+    return render("doubtful_places.html", places=view.places, names=view.names)
 
 
 def legend(scale: ColourScale | None) -> str:
@@ -351,8 +323,8 @@ def legend(scale: ColourScale | None) -> str:
 def per_class(view: View) -> dict[int, str]:
     """How many labels and, once there is an answer, how many points each class has."""
     given = counts(view.numbers, view.classes)
-    if view.refined is None and view.answer is None:
+    told = view.refined or view.answer
+    if told is None:
         return {number: f"{count:,}" for number, count in given.items()}
-    told = view.refined.numbers if view.refined is not None else view.answer.numbers  # type: ignore[union-attr]
-    points = counts(told, view.classes)
+    points = counts(told.numbers, view.classes)
     return {number: f"{count:,} → {points[number]:,}" for number, count in given.items()}

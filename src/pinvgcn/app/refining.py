@@ -6,8 +6,6 @@ process at once.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import shutil
 import subprocess
@@ -15,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,15 +26,10 @@ from pinvgcn.fitting.estimate import AccuracyEstimate
 from pinvgcn.io import ScanSource, open_scan
 
 
-class EndedError(Exception):
-    """The command was ended before it was done."""
-
-
 class Command:
     """A ``pinvgcn`` command that can be ended at any time; ``wait`` gives what it prints as JSON."""
 
     def __init__(self, *arguments: str | Path) -> None:
-        self._ended = False
         self._process = subprocess.Popen(
             [sys.executable, "-m", "pinvgcn", *map(str, arguments), "--json"],
             stdin=subprocess.DEVNULL,
@@ -48,8 +41,6 @@ class Command:
     def wait(self) -> dict[str, object]:
         """Until it is done."""
         out, err = self._process.communicate()
-        if self._ended:
-            raise EndedError
         if self._process.returncode:
             lines = [line for line in err.splitlines() if line.strip()]
             raise DataError(lines[-1] if lines else f"It ended with code {self._process.returncode}.")
@@ -58,12 +49,10 @@ class Command:
 
     def end(self) -> None:
         """At once."""
-        self._ended = True
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        self._process.kill()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitQuestion:
     """Labels to which the model is fitted."""
 
@@ -71,21 +60,11 @@ class FitQuestion:
     numbers: np.ndarray  # (t,) classes
     classes: tuple[Category, ...]
 
-    @property
-    def key(self) -> str:
-        """Equal where points, classes and names of classes are."""
-        found = hashlib.blake2b(digest_size=16)
-        found.update(self.points.astype(np.int64).tobytes())
-        found.update(self.numbers.astype(np.int64).tobytes())
-        found.update(json.dumps([(c.number, c.name) for c in self.classes]).encode())
-        return found.hexdigest()
-
 
 @dataclass(frozen=True)
 class Refined:
     """The answer of the full fit, at all points of the scan."""
 
-    key: str  # of its question
     numbers: np.ndarray  # (n,) int16, the class of each point
     confidence: np.ndarray  # (n,) float32
     estimate: AccuracyEstimate | None
@@ -94,33 +73,36 @@ class Refined:
     seconds: float
 
 
-Answered = Callable[[Refined | None, str], None]  # the answer, or what went wrong
+Answered = Callable[[FitQuestion, Refined | None, str], None]  # the answer, or what went wrong
 
 
 class Refiner:
-    """Answers the last question that was asked, in a folder of its own beside the labels."""
+    """Answers the last question that was asked, in a ``folder`` of its own, which a page that was killed may
+    have left."""
 
-    def __init__(self, source: ScanSource, coordinates: np.ndarray, beside: Path, answered: Answered) -> None:
-        self._source, self._coordinates, self._answered = source, coordinates, answered
-        self._folder = Path(tempfile.mkdtemp(prefix=f".{source.path.name}.refined.", dir=beside))
+    def __init__(self, source: ScanSource, coordinates: np.ndarray, folder: Path, answered: Answered) -> None:
+        self._source, self._coordinates, self._folder, self._answered = source, coordinates, folder, answered
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
         self._lock = threading.Lock()
         self._command: Command | None = None
         self._thread: threading.Thread | None = None
-        self._asked = 0
+        self._question: FitQuestion | None = None
+        self._count = 0
 
     def ask(self, question: FitQuestion) -> None:
         """In the background."""
         self.end()
-        self._asked += 1
+        self._question, self._count = question, self._count + 1
         self._thread = threading.Thread(
-            target=self._answer, args=(question, self._asked), name="refining", daemon=True
+            target=self._answer, args=(question, self._folder / str(self._count)), daemon=True
         )
         self._thread.start()
 
     def end(self) -> None:
         """No answer is wanted any more."""
         with self._lock:
-            self._asked += 1
+            self._question = None
             if self._command is not None:
                 self._command.end()
 
@@ -131,43 +113,36 @@ class Refiner:
             self._thread.join()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _answer(self, question: FitQuestion, number: int) -> None:
+    def _answer(self, question: FitQuestion, folder: Path) -> None:
         try:
-            refined = self._fit(question, number)
-        except EndedError:
-            return
+            self._answered(question, self._fit(question, folder), "")
         except (PinvGCNError, OSError, ValueError) as error:
-            self._answered(None, str(error))
-        else:
-            self._answered(refined, "")
+            self._answered(question, None, str(error))
 
-    def _fit(self, question: FitQuestion, number: int) -> Refined:
-        started = time.perf_counter()
-        folder = self._folder / str(number)
+    def _fit(self, question: FitQuestion, folder: Path) -> Refined:
+        started, path = time.perf_counter(), self._source.path
         folder.mkdir()
-        labels = folder / "labels.csv"
-        labels.write_text(
-            label_csv(self._source, self._coordinates, question.points, question.numbers, question.classes),
-            encoding="utf-8",
-        )
-        out, model = folder / f"classified{self._source.path.suffix}", folder / "model.safetensors"
-        more = [] if self._source.metres is None else ["--metres", str(self._source.metres)]
-        path = self._source.path
-        told = self._run(number, "segment", path, "--labels", labels, "-o", out, "--save-model", model, *more)
+        labels, out = folder / "labels.csv", folder / f"classified{path.suffix}"
+        model = folder / "model.safetensors"
+        text = label_csv(self._source, self._coordinates, question.points, question.numbers, question.classes)
+        labels.write_text(text, encoding="utf-8")
+        with self._lock:
+            if question is not self._question:
+                raise DataError("The labels have changed meanwhile.")
+            self._command = Command(
+                "segment", path, "--labels", labels, "-o", out, "--save-model", model, *_unit(self._source)
+            )
+        told = self._command.wait()
         codes = class_numbers(self._source, question.classes)
         numbers, confidence = read_classes(out, str(told["field"]), {code: n for n, code in codes.items()})
-        estimate = _estimate(told)
-        for old in sorted(self._folder.iterdir(), key=lambda path: int(path.name))[:-2]:  # one may be in use
-            shutil.rmtree(old, ignore_errors=True)
+        for number in range(1, self._count - 1):  # the last but one may be in use
+            shutil.rmtree(self._folder / str(number), ignore_errors=True)
         seconds = time.perf_counter() - started
-        return Refined(question.key, numbers, confidence, estimate, out, model, seconds)
+        return Refined(numbers, confidence, _estimate(told), out, model, seconds)
 
-    def _run(self, number: int, *arguments: str | Path) -> dict[str, object]:
-        with self._lock:
-            if number != self._asked:
-                raise EndedError
-            self._command = Command(*arguments)
-        return self._command.wait()
+
+def _unit(source: ScanSource) -> list[str]:
+    return [] if source.metres is None else ["--metres", str(source.metres)]
 
 
 def _estimate(told: Mapping[str, object]) -> AccuracyEstimate | None:
@@ -193,12 +168,11 @@ def read_classes(path: Path, field: str, numbers: Mapping[int | str, int]) -> tu
 
 def predicted(
     model: Path, source: ScanSource, folder: Path
-) -> tuple[Sequence[int | str], np.ndarray, np.ndarray]:
+) -> tuple[list[int | str], np.ndarray, np.ndarray]:
     """What a saved model says of a scan: its classes, their places (n,) and the confidence (n,)."""
-    with tempfile.TemporaryDirectory(prefix=f".{source.path.name}.model.", dir=folder) as inside:
+    with tempfile.TemporaryDirectory(dir=folder) as inside:
         out = Path(inside) / f"classified{source.path.suffix}"
-        more = [] if source.metres is None else ["--metres", str(source.metres)]
-        told = Command("predict", model, source.path, "-o", out, *more).wait()
+        told = Command("predict", model, source.path, "-o", out, *_unit(source)).wait()
         entries = told["classes"]
         assert isinstance(entries, list)
         classes = [entry["class"] for entry in entries]

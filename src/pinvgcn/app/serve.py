@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +12,13 @@ import numpy as np
 from pinvgcn.app.cloud import BUDGET, SAMPLE, Cloud
 from pinvgcn.app.exports import LAS, classify, write_labels
 from pinvgcn.app.journal import Journal
-from pinvgcn.app.known import KnownClasses
-from pinvgcn.app.labels import NONE, Category, free_colour
+from pinvgcn.app.known import KnownClasses, name_of
+from pinvgcn.app.labels import NONE
 from pinvgcn.app.live import Base
 from pinvgcn.app.page import Page
 from pinvgcn.app.refining import predicted
 from pinvgcn.app.session import REST, Session
 from pinvgcn.io import ScanSource, open_scan
-from pinvgcn.io.las import class_name
 from pinvgcn.wording import counted
 
 ENDING = ".pinvgcn-labels.jsonl"
@@ -43,44 +42,33 @@ class Request:
     rest: float | None = REST
 
 
+@dataclass(frozen=True)
 class Running:
     """A page that is up."""
 
-    def __init__(self, page: Page, session: Session, said: list[str]) -> None:
-        self.page, self.session, self.said = page, session, said
-        self._over = threading.Event()
+    page: Page
+    session: Session
+    said: list[str]
 
     @property
     def address(self) -> str:
         """What to open in a browser."""
         return self.page.address
 
-    def wait(self) -> None:
-        """Until somebody interrupts."""
-        while not self._over.wait(0.5):  # a wait without an end would not hear Ctrl-C on Windows
-            pass
 
-    def __enter__(self) -> Running:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self.page.close()
-        self.session.end()
-
-
-def serve(request: Request) -> Running:
-    """Read the scan and its session, and put the page up."""
+@contextmanager
+def serve(request: Request) -> Iterator[Running]:
+    """Read the scan and its session, and have the page up for as long as the context lasts."""
     source = open_scan(request.scan)
     fields = [name for name in (request.reference, request.known) if name is not None]
     wanted = tuple(source.known_field(name) for name in fields)
     cloud = Cloud.of(request.scan, fields=wanted, most=request.most)
     path = request.session or request.scan.with_name(request.scan.name + ENDING)
     there = path.exists()
-    journal = Journal(path, scan=request.scan.name, count=len(cloud), digest=cloud.digest)
-    try:
-        book = journal.book
-        given = request.classes
+    with ExitStack() as ends:
+        journal = Journal(path, scan=request.scan.name, count=len(cloud), digest=cloud.digest)
+        ends.callback(journal.close)
+        book, given = journal.book, request.classes
         if given is None:
             given = () if book.classes or request.model is not None else CLASSES
         _add(journal, given)
@@ -92,14 +80,9 @@ def serve(request: Request) -> Running:
         if len(cloud) > request.budget:
             said.append(f"{request.budget:,} of {len(cloud):,} points are drawn; exports have all.")
         reference, known = (_classes_of(cloud, source, name) for name in (request.reference, request.known))
-        session = Session(
-            cloud,
-            journal,
-            source,
-            reference=reference,
-            base=None if request.model is None else _base(request.model, source, journal, path.parent),
-            rest=request.rest,
-        )
+        base = None if request.model is None else _base(request.model, source, journal)
+        session = Session(cloud, journal, source, reference=reference, base=base, rest=request.rest)
+        ends.callback(session.end)
         page = Page(
             session,
             title=request.scan.name,
@@ -112,21 +95,15 @@ def serve(request: Request) -> Running:
             known=known or reference,
             budget=request.budget,
         )
-    except BaseException:
-        journal.close()
-        raise
-    session.start()
-    return Running(page, session, said)
+        ends.callback(page.close)
+        session.start()
+        yield Running(page, session, said)
 
 
 def _add(journal: Journal, names: Sequence[str]) -> None:
     """Classes to begin with, which no undo takes away."""
-    book, actions = journal.book, []
-    now = list(book.classes)
-    for name in names:
-        if name not in [category.name for category in now]:
-            now.append(Category(len(now), name, free_colour(now, name)))
-            actions.append({"do": "add class", "name": name, "colour": list(now[-1].colour)})
+    book = journal.book
+    actions, _ = book.adding(names)
     if actions:
         journal.do({"do": "together" if book.can_undo or book.can_redo else "begin", "actions": actions})
 
@@ -137,22 +114,18 @@ def _classes_of(cloud: Cloud, source: ScanSource, field: str | None) -> KnownCla
     return KnownClasses.of(cloud.fields[field], asprs=source.format in LAS and field == "classification")
 
 
-def _base(model: Path, source: ScanSource, journal: Journal, folder: Path) -> Callable[[], Base]:
-    """Asks the model when it is called; its classes are on the page from the start."""
+def _base(model: Path, source: ScanSource, journal: Journal) -> Callable[[Path], Base]:
+    """Asks the model when it is called, in a folder; its classes are on the page from the start."""
     from pinvgcn.scans.job import scan_model
 
     asprs = source.format in LAS
-
-    def name(value: object) -> str:
-        return class_name(value) if asprs and isinstance(value, int) else str(value)
-
-    names = [name(value) for value in scan_model(model).classes_.tolist()]
-    _add(journal, names)
+    names = [name_of(value, asprs=asprs) for value in scan_model(model).classes_.tolist()]
+    _add(journal, [name for name in names if name])
     numbers = {category.name: category.number for category in journal.book.classes}
 
-    def ask() -> Base:
+    def ask(folder: Path) -> Base:
         classes, codes, confidence = predicted(model, source, folder)
-        own = np.array([*(numbers[name(value)] for value in classes), NONE], dtype=np.int16)
-        return Base(own[codes], confidence)
+        own = [numbers.get(name_of(value, asprs=asprs), NONE) for value in classes]
+        return Base(np.array([*own, NONE], dtype=np.int16)[codes], confidence)
 
     return ask

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -48,12 +49,10 @@ class View:
     right: float | None = None  # share of points that agree with the reference
     trouble: str = ""  # what went wrong in the background
 
-    def named(self, number: int) -> Category:
-        """The class with this number."""
-        for category in self.classes:
-            if category.number == number:
-                return category
-        raise LabelError("There is no such class any more. Choose another.")
+    @property
+    def names(self) -> dict[int, str]:
+        """Of the classes, by their numbers."""
+        return {category.number: category.name for category in self.classes}
 
 
 Listener = Callable[[View], None]
@@ -70,7 +69,7 @@ class Session:
         source: ScanSource,
         *,
         reference: KnownClasses | None = None,
-        base: Callable[[], Base] | None = None,
+        base: Callable[[Path], Base] | None = None,
         rest: float | None = REST,
     ) -> None:
         self.cloud, self.reference = cloud, reference
@@ -80,8 +79,9 @@ class Session:
         self._wake, self._changed = threading.Event(), threading.Condition()
         self._ended = False
         self._live: Live | None = None
-        self._asked = ""  # the key of the question that the full model is fitted to
-        self._refiner = Refiner(source, cloud.points, journal.path.parent, self._refined)
+        self._asked: FitQuestion | None = None  # what the full model is fitted to
+        self._folder = journal.path.with_name(f".{journal.path.name}.refined")
+        self._refiner = Refiner(source, cloud.points, self._folder, self._refined)
         self.view = self._with_labels(View(np.empty(0, int), np.empty(0, int), (), False, False))
         self._thread = threading.Thread(target=self._answer_always, name="answers", daemon=True)
 
@@ -111,23 +111,27 @@ class Session:
 
     def take_over(self, known: KnownClasses, *, each: int | None = None) -> None:
         """Label points by classes that are known of them: all, or ``each`` so many of every class."""
-        book = self._journal.book
-        self.do(known.as_labels(book.classes, book.next_number, self.cloud.turn, each=each))
+        self.do(known.as_labels(self._journal.book, self.cloud.turn, each=each))
 
     def do(self, action: Action) -> None:
         """Carry out an action and keep it."""
         with self._lock:
-            before = self._question().key
+            before = self.view
             self._journal.do(action)
-            self.view = self._with_labels(self.view)
-            same = self._question().key == before
-        if same:  # a colour
-            self._tell()
-            return
-        self._refiner.end()
-        waits = self.view.answer is not None and self._thread.is_alive()  # else no answer is on its way
-        self._change(refined=None, refining=False, places=(), waits=waits)
-        self._wake.set()
+            self.view = view = self._with_labels(before)
+            changed = (
+                view.names != before.names
+                or not np.array_equal(view.labelled, before.labelled)
+                or not np.array_equal(view.numbers, before.numbers)
+            )  # else it is a colour
+            if changed:
+                waits = view.answer is not None and self._thread.is_alive()  # else no answer is on its way
+                self.view = replace(view, refined=None, refining=False, places=(), waits=waits)
+                self._asked = None
+        if changed:
+            self._refiner.end()
+            self._wake.set()
+        self._tell()
 
     def piece(self, point: int, size: int) -> np.ndarray:
         """Points of the sample in the connected piece of like points around a point of the scan: rows."""
@@ -166,14 +170,14 @@ class Session:
         )
 
     def _tell(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
         for listener in list(self._listeners):
             listener(self.view)
 
     def _change(self, **changes: object) -> None:
         with self._lock:
             self.view = replace(self.view, **changes)  # type: ignore[arg-type]
-        with self._changed:
-            self._changed.notify_all()
         self._tell()
 
     def _answer_always(self) -> None:
@@ -182,7 +186,7 @@ class Session:
             self._live = Live(self.cloud, prepared)
             if self._make_base is not None:
                 self._change(step="Asking the model", share=0.9)
-                self._live.base = self._make_base()
+                self._live.base = self._make_base(self._folder)
             self._change(step="", share=1.0)
             self._wake.set()
             rests = True  # until labels change there is nothing to refine
@@ -200,6 +204,8 @@ class Session:
         except InterruptedError:
             pass
         except Exception as error:  # shown on the page: a thread that dies silently leaves people waiting
+            if self._ended:  # Ctrl-C ends the model that is being asked, too
+                return
             traceback.print_exc()
             self._change(trouble=f"{type(error).__name__}: {error}", step="", waits=False)
 
@@ -217,38 +223,32 @@ class Session:
             self._change(answer=None, right=None, waits=False)
             return False
         answer = replace(answer, seconds=time.perf_counter() - started)
-        right = self._agreement(answer.numbers, self.cloud.sample, view.classes)
+        true = self.reference
+        right = None if true is None else true.agreement(view.names, answer.numbers, self.cloud.sample)
         self._change(answer=answer, right=right, waits=self._wake.is_set())
         if not self._wake.is_set():  # somebody who clicks on has no use for proposals yet
             self._change(places=self._live.places(answer, REVIEWED, self._wake.is_set))
         return len({*view.numbers.tolist()}) >= FEW
 
-    def _question(self) -> FitQuestion:
-        view = self.view
-        return FitQuestion(view.labelled, view.numbers, view.classes)
-
     def _refine(self) -> None:
-        question = self._question()
-        if self._live is not None and self.view.answer is not None:
-            question = self._live.with_base(question, self.view.answer)
-        self._asked = self._question().key
-        self._change(refining=True, trouble="")
+        with self._lock:
+            view = self.view
+            question = FitQuestion(view.labelled, view.numbers, view.classes)
+            if self._live is not None and view.answer is not None:
+                question = self._live.with_base(question, view.answer)
+            self._asked, self.view = question, replace(view, refining=True, trouble="")
         self._refiner.ask(question)
+        self._tell()
 
-    def _refined(self, refined: Refined | None, trouble: str) -> None:
-        if self._asked != self._question().key or self._ended:
-            return
-        if refined is None:
-            self._change(refining=False, trouble=f"The full fit did not work. {trouble}")
-            return
-        right = self._agreement(refined.numbers, slice(None), self.view.classes)
-        self._change(refined=refined, refining=False, right=right)
-
-    def _agreement(
-        self, numbers: np.ndarray, at: np.ndarray | slice, classes: tuple[Category, ...]
-    ) -> float | None:
-        if self.reference is None:
-            return None
-        own = {category.number: category.name for category in classes}
-        found, place = np.unique(numbers, return_inverse=True)
-        return self.reference.agreement([own.get(n, "") for n in found.tolist()], place, at)
+    def _refined(self, question: FitQuestion, refined: Refined | None, trouble: str) -> None:
+        true = self.reference
+        right = None if refined is None or true is None else true.agreement(self.view.names, refined.numbers)
+        with self._lock:
+            if question is not self._asked or self._ended:
+                return
+            if refined is None:
+                trouble = f"The full fit did not work. {trouble}"
+                self.view = replace(self.view, refining=False, trouble=trouble)
+            else:
+                self.view = replace(self.view, refining=False, refined=refined, right=right)
+        self._tell()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -62,9 +64,9 @@ def label(
         port=port,
         budget=budget,
     )
-    with err().status(f"Reading {scan}"):
-        served = serve(request)
-    with served as running:
+    with ExitStack() as ends:
+        with err().status(f"Reading {scan}"):
+            running = ends.enter_context(serve(request))
         for line in running.said:
             err().print(line, markup=False, soft_wrap=True)
         say(f"The page: {running.address}", "Ctrl-C ends it; every label is kept.")
@@ -72,4 +74,5 @@ def label(
             import webbrowser
 
             webbrowser.open(running.address)
-        running.wait()
+        while True:  # a wait without an end would not hear Ctrl-C on Windows
+            time.sleep(0.5)
