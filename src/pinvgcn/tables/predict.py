@@ -74,20 +74,20 @@ class TableModel:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, dict[str, int]]:
         """Codes (n,), -1 where no value of a row is known; probabilities (n, m); with a coverage the sets, a
         mask (n, m); cells with values that training never saw, by column."""
-        nodes = self.classifier.fitted_.nodes
-        assert isinstance(nodes, TableNodes)
-        H, unseen = nodes.encoder.transform(applied.frame)
+        fitted = self.classifier.fitted_
+        assert isinstance(fitted.nodes, TableNodes)
+        H, unseen = fitted.nodes.encoder.transform(applied.frame)
         known = (np.asarray(H.sum(axis=1)).ravel() > 0) & applied.shared
         codes = np.full(len(known), -1)
         proba = np.full((len(known), len(self.target.classes)), np.nan)
         found = np.zeros(proba.shape, dtype=bool)
         if known.any():
-            frame = applied.frame[known]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnseenValueWarning)  # counted here, over all chunks
-                proba[known] = self.classifier.predict_proba(frame)
-                if sets is not None:
-                    found[known] = self.classifier.predict_set(frame, coverage=sets)
+                rows = fitted.place(applied.frame[known])
+            proba[known] = fitted.probabilities(rows)
+            if sets is not None:
+                found[known] = fitted.sets(rows, coverage=sets)
             codes[known] = proba[known].argmax(axis=1)
         return codes, proba, None if sets is None else found, unseen
 
