@@ -17,6 +17,8 @@ from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.fitting.conformal import SetSizes, as_words, check_counts, check_words
 from pinvgcn.fitting.importance import TableImportance, expert_shares
+from pinvgcn.fitting.prepared import MOST, Prepared
+from pinvgcn.graphs.distinct import count_distinct
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output
 from pinvgcn.io.tables import parts_of
@@ -151,11 +153,25 @@ def classify_table(
         group.sum(np.bincount(answers[some], minlength=len(names)))
         for some in (said, said & (plan.codes == UNLABELLED))
     )
-    notes = [*plan.notes(), *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)]
+    told = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+    notes = [*plan.notes(), *subsample_notes(rows.prepared), *told]
     return Classified(
         plan, request, fitted, answers, proba, predicted, new, rows, seconds, tuple(notes), sets, sizes,
         importance,
     )  # fmt: skip
+
+
+def subsample_notes(prepared: Prepared) -> list[str]:
+    """Where experts that need a graph learn from some of the rows: a line that says so."""
+    total = count_distinct(prepared.keys, prepared.nodes.group)
+    joins = prepared.neighbour_graph
+    learn_from = {
+        "the network": total if prepared.subsample is None else MOST,
+        "the diffusion": total if joins is None else len(joins.anchors),
+    }
+    some = [f"{name} ({rows:,})" for name, rows in learn_from.items() if rows < total]
+    what = f"what learns from some of the {total:,} different rows: {', '.join(some)}; all are classified"
+    return [what] if some else []
 
 
 def check_request(plan: TablePlan, request: ClassifyRequest) -> None:
