@@ -22,7 +22,7 @@ from pinvgcn.fitting.conformal import SetSizes, check_words
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.jobs import Cost, Progress, fingerprint, silent
-from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
+from pinvgcn.tables.classify import ABOUT
 from pinvgcn.tables.files import Copies, TableFiles
 from pinvgcn.tables.plan import Target, cost_of_prediction
 
@@ -62,7 +62,7 @@ class TableModel:
         """The names of the new columns; whatever can be refused before the work is."""
         for plan in self.recipe.used:
             source.column(plan.name)
-        names = new_columns(self.target.name, self.target.classes, probabilities, sets=sets is not None)
+        names = self.target.new_columns(probabilities=probabilities, sets=sets is not None)
         source.check_new(names)
         if sets is not None:
             check_words(self.target.classes)
@@ -178,7 +178,7 @@ def predict_table(
         for chunk in source.chunks(rows):
             applied = recipe.apply(chunk)
             codes, proba, found, unseen = table.predict(applied, sets)
-            writer.write(answer_columns(target, codes, proba, names, found))
+            writer.write(target.answers(codes, proba, found, probabilities=probabilities))
             said, true = codes >= 0, np.full(len(codes), -1)
             if target.name in chunk:
                 true = target.codes_of(chunk[target.name])
