@@ -58,8 +58,8 @@ class KernelMachine:
 
     def kernel(self, X: Any) -> np.ndarray:
         """k(x) of a few rows (m, v), dense or sparse: (m, l)."""
-        if sp.issparse(X) and X.nnz > DENSE * X.shape[0] * X.shape[1]:
-            X = X.toarray()
+        if sp.issparse(X):
+            X = X.toarray() if X.nnz > DENSE * X.shape[0] * X.shape[1] else sp.csr_array(X)
         K: np.ndarray = X @ (2 * self.scale * self.landmarks).T
         K -= (self.landmarks**2).sum(axis=1)
         K -= ((X * X) @ self.scale**2)[:, None]
