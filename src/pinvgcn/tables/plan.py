@@ -59,16 +59,11 @@ class Target:
     kind: str = "text"  # what the column held: text, or in Parquet whole numbers, numbers or truth values
 
     @classmethod
-    def read(cls, name: str, series: pd.Series) -> tuple[Target, np.ndarray]:
-        """The target, and the code of each row (n,), -1 where its cell is empty."""
-        target, (codes,) = cls.of_parts(name, [series])
-        return target, codes
-
-    @classmethod
     def of_parts(
         cls, name: str, parts: Sequence[pd.Series], *, group: Group = ALONE
     ) -> tuple[Target, list[np.ndarray]]:
-        """The same for a table in parts, which processes may share: the codes of each part here."""
+        """The target of a table in parts, which processes may share, and the code of each row of each part
+        here, -1 where its cell is empty."""
         cells = count_cells(parts, group=group)
         texts = [as_text(value) for value in cells.values]
         if any(text is None for text in texts):
