@@ -68,9 +68,10 @@ def as_matrix(values: Any, name: str, *, least: int = 1) -> np.ndarray:
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():
         what = "NaN" if np.isnan(matrix).any() else "infinity"
+        table = " A table may have gaps: graph='categorical'." if (name, what) == ("X", "NaN") else ""
         raise DataError(
             f"{name} must be finite. Got {what} in {_describe_positions(~finite)}; "
-            "remove these rows or fill them in."
+            f"remove these rows or fill them in.{table}"
         )
     return matrix
 

@@ -75,6 +75,17 @@ def test_a_kernel_machine_is_kernel_regression(weights):
     np.testing.assert_allclose(found.log_proba(sp.csr_array(NEW)), found.log_proba(NEW), atol=1e-12)
 
 
+def test_rows_with_few_values():
+    """Their kernel is found by a sparse product; it is that of the definition."""
+    rows, labels = labels_of(3)
+    found = KernelMachine.fitted(rows, labels, COLUMNS, seed=0)
+    few = np.where(np.random.default_rng(0).random(NEW.shape) < 0.1, NEW, 0.0)
+    apart = few[:, None] * found.scale - found.landmarks
+    expected = np.exp(-(apart**2).sum(axis=2))
+    for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array):
+        np.testing.assert_allclose(found.kernel(kind(few)), expected, rtol=1e-10)
+
+
 def test_two_classes_by_explicit_features():
     """Coordinates whose products are the kernel, handed to scikit-learn."""
     rows, labels = labels_of(2)

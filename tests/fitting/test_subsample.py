@@ -9,11 +9,14 @@ import scipy.sparse as sp
 
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.distributed.group import ALONE
+from pinvgcn.experts import diffusion
 from pinvgcn.fitting import prepared as subsample
 from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.prepared import RowSubsample
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
 from pinvgcn.repeated_fits import SharedRows
+from pinvgcn.tables import classify
+from pinvgcn.tables.classify import subsample_notes
 
 RNG = np.random.default_rng(3)
 N, MOST = 240, 70
@@ -50,6 +53,16 @@ def test_the_rows_with_the_smallest_hashes(few):
     )
     some = distinct_rows(rows[:30])
     assert RowSubsample.of(some, row_hashes(rows[:30])[some.first], ALONE) is None
+
+
+def test_it_is_told(few, monkeypatch):
+    assert subsample_notes(SharedRows(quick(), TABLE[:40]).prepared) == []
+    monkeypatch.setattr(classify, "MOST", MOST)
+    monkeypatch.setattr(diffusion, "ANCHORS", 50)
+    told = f"what learns from some of the {len(TABLE.drop_duplicates())} different rows"
+    assert subsample_notes(SharedRows(quick(), TABLE).prepared) == [
+        f"{told}: the network (70), the diffusion (50); all are classified"
+    ]
 
 
 def test_the_spectrum_of_some_rows():

@@ -139,7 +139,7 @@ def test_rows_that_have_nothing_in_common(tmp_path: Path) -> None:
     ],
 )
 def test_targets(cells: object, kind: str, classes: tuple[str, ...], codes: list[int]) -> None:
-    target, read = Target.read("t", pd.Series(cells))
+    target, (read,) = Target.of_parts("t", [pd.Series(cells)])
     assert (target.kind, target.classes, read.tolist()) == (kind, classes, codes)
     assert Target.from_dict(target.to_dict()) == target
     back = pd.Series(target.column(read))

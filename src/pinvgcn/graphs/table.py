@@ -27,6 +27,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.checks import check_choice, check_count
+from pinvgcn.compute.parallel import ranges
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
 from pinvgcn.features.missing_numbers import MissingNumbers
@@ -34,6 +35,7 @@ from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
 from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, RuleLearner, Values
 
 BINNINGS = ("width", "quantile")
+BLOCK = 4_096  # rows at a time, so that their cells stay in the cache
 
 
 @dataclass(frozen=True)
@@ -245,20 +247,23 @@ class TableEncoder:
 
     def _incidence(self, places: Sequence[np.ndarray]) -> tuple[sp.csr_matrix, dict[str, int]]:
         """H from the slot of every cell, and the number of unseen cells of each column."""
-        edges = np.empty((len(places[0]), len(places)), dtype=np.int32)  # the hyperedge of every cell
-        unseen, n_edges = {}, 0
-        for j, (column, place) in enumerate(zip(self._learned, places, strict=True)):
+        edge_of, n_edges = [], 0  # of every slot; slots -2 and -1 stay themselves
+        for column in self._learned:
             sizes = np.array(column.sizes, dtype=np.int64)
             kept = sizes >= self.min_size
-            edge_of = np.where(kept, n_edges + np.cumsum(kept) - 1, np.where(sizes > 0, NOWHERE, UNSEEN))
-            edges[:, j] = np.append(edge_of, [UNSEEN, NOWHERE])[place]  # slots -2 and -1 stay themselves
-            unseen[column.name] = int(np.count_nonzero(edges[:, j] == UNSEEN))
+            edges = np.where(kept, n_edges + np.cumsum(kept) - 1, np.where(sizes > 0, NOWHERE, UNSEEN))
+            edge_of.append(np.append(edges, [UNSEEN, NOWHERE]).astype(np.int32))
             n_edges += int(kept.sum())
-        member = edges >= 0
-        indptr = np.append(0, np.cumsum(member.sum(axis=1)))
-        indices = edges[member]  # row by row and ascending, since columns are in order
-        H = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(edges), n_edges))
-        return H, unseen
+        degrees, indices, unseen = [], [], np.zeros(len(places), dtype=np.int64)
+        for rows in ranges(len(places[0]), BLOCK) or [slice(0, 0)]:  # a process may have no row
+            cells = np.column_stack([own[place[rows]] for own, place in zip(edge_of, places, strict=True)])
+            member = cells >= 0
+            degrees.append(member.sum(axis=1))
+            indices.append(cells[member])  # row by row and ascending, since columns are in order
+            unseen += (cells == UNSEEN).sum(axis=0)
+        indptr, edges = np.append(0, np.concatenate(degrees).cumsum()), np.concatenate(indices)
+        H = sp.csr_matrix((np.ones(len(edges)), edges, indptr), shape=(len(indptr) - 1, n_edges))
+        return H, dict(zip(self.columns, unseen.tolist(), strict=True))
 
     def _check_informative(self, learned: Sequence[Column], n: int) -> None:
         sizes = [size for column in learned for size in column.sizes if size >= self.min_size]

@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.fitting.conformal import SetSizes, as_words, check_counts, check_words
+from pinvgcn.fitting.conformal import SetSizes, check_counts, check_words
 from pinvgcn.fitting.importance import TableImportance, expert_shares
+from pinvgcn.fitting.prepared import MOST, Prepared
+from pinvgcn.graphs.distinct import count_distinct
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output
 from pinvgcn.io.tables import parts_of
 from pinvgcn.repeated_fits import SharedRows
-from pinvgcn.tables.plan import BINNING, TablePlan
+from pinvgcn.tables.plan import BINNING, TablePlan, Target
 
 ABOUT = "table"  # what a saved model of a table says that it is
 ROWS = 100_000  # that are written at a time
@@ -37,6 +38,10 @@ class ClassifyRequest:
     random_state: int = 0
     probabilities: bool = False  # a column for each class too
     sets: float | None = None  # coverage of prediction sets; None for no column of them
+
+    def new_columns(self, target: Target) -> list[str]:
+        """The names of the columns that are added to a table."""
+        return target.new_columns(probabilities=self.probabilities, sets=self.sets is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +69,7 @@ class Classified:
 
     @property
     def columns(self) -> list[str]:
-        target, request = self.plan.target, self.request
-        sets = request.sets is not None
-        return new_columns(target.name, target.classes, request.probabilities, sets=sets)
+        return self.request.new_columns(self.plan.target)
 
     def write(self, copies: Mapping[str, str | Path], *, force: bool = False) -> None:
         """Copies of this process's files with the new columns; labelled rows have the model's answer too.
@@ -82,13 +85,12 @@ class Classified:
             self.seconds["writing"] = time.perf_counter() - started
 
     def _write(self, source: TableSource, out: Path, first: int, end: int, force: bool) -> None:
-        target = self.plan.target
+        target, each = self.plan.target, self.request.probabilities
         with source.writer(out, self.columns, force=force, decimal=self.plan.recipe.decimal) as writer:
             for start in range(first, end, ROWS):
                 part = slice(start, min(start + ROWS, end))
-                codes, proba = self.answers[part], self.proba[part]
                 sets = None if self.sets is None else self.sets[part]
-                writer.write(answer_columns(target, codes, proba, self.columns, sets))
+                writer.write(target.answers(self.answers[part], self.proba[part], sets, probabilities=each))
 
     def as_dict(self) -> dict[str, Any]:
         plan, source, told = self.plan, self.plan.source, self.plan.as_dict()
@@ -151,23 +153,36 @@ def classify_table(
         group.sum(np.bincount(answers[some], minlength=len(names)))
         for some in (said, said & (plan.codes == UNLABELLED))
     )
-    notes = [*plan.notes(), *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)]
+    told = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+    notes = [*plan.notes(), *subsample_notes(rows.prepared), *told]
     return Classified(
         plan, request, fitted, answers, proba, predicted, new, rows, seconds, tuple(notes), sets, sizes,
         importance,
     )  # fmt: skip
 
 
+def subsample_notes(prepared: Prepared) -> list[str]:
+    """Where experts that need a graph learn from some of the rows: a line that says so."""
+    total = count_distinct(prepared.keys, prepared.nodes.group)
+    joins = prepared.neighbour_graph
+    learn_from = {
+        "the network": total if prepared.subsample is None else MOST,
+        "the diffusion": total if joins is None else len(joins.anchors),
+    }
+    some = [f"{name} ({rows:,})" for name, rows in learn_from.items() if rows < total]
+    what = f"what learns from some of the {total:,} different rows: {', '.join(some)}; all are classified"
+    return [what] if some else []
+
+
 def check_request(plan: TablePlan, request: ClassifyRequest) -> None:
     """Raise, before there is work to lose, what new columns and prediction sets would raise later."""
     coverage, target = request.sets, plan.target
-    names = new_columns(target.name, target.classes, request.probabilities, sets=coverage is not None)
-    plan.source.check_new(names)
+    plan.source.check_new(request.new_columns(target))
     if coverage is not None:
-        check_words(plan.target.classes)
+        check_words(target.classes)
         codes = plan.codes[plan.known]
-        own = np.bincount(codes[codes != UNLABELLED], minlength=len(plan.target.classes))
-        check_counts(coverage, plan.group.sum(own), plan.target.classes)
+        own = np.bincount(codes[codes != UNLABELLED], minlength=len(target.classes))
+        check_counts(coverage, plan.group.sum(own), target.classes)
 
 
 def save_model(
@@ -183,27 +198,3 @@ def save_model(
         "labelled": result.plan.labelled,
     }
     result.model.save(path, about=known | (about or {}))
-
-
-def new_columns(
-    target: str, classes: tuple[str, ...], probabilities: bool, *, sets: bool = False
-) -> list[str]:
-    """The names of the columns that are added to a table."""
-    each = [f"probability_{name}" for name in classes] if probabilities else []
-    return [f"predicted_{target}", "probability", *each, *([f"set_{target}"] if sets else [])]
-
-
-def answer_columns(
-    target: Any, codes: np.ndarray, proba: np.ndarray, names: list[str], sets: np.ndarray | None = None
-) -> pd.DataFrame:
-    """The new columns of some rows: class, its probability and, if asked for, all probabilities and the set,
-    which is no text where nothing is predicted."""
-    best = np.where(codes >= 0, proba[np.arange(len(codes)), np.maximum(codes, 0)], np.nan)
-    columns = {names[0]: target.column(codes), names[1]: best}
-    each = names[2:] if sets is None else names[2:-1]
-    columns |= {name: proba[:, j] for j, name in enumerate(each)}
-    if sets is not None:
-        words = as_words(sets, target.classes)
-        words[codes < 0] = None
-        columns[names[-1]] = pd.array(words, dtype="string")
-    return pd.DataFrame(columns)

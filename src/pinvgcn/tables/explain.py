@@ -101,10 +101,9 @@ def _ignored(unseen: dict[str, int], recipe: ColumnRecipe, cells: pd.DataFrame) 
 
 def _cell(value: Any) -> Any:
     """As it stands in the file, in the types of JSON; None where it is missing."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, str | bool | int | float):
-        return None if pd.api.types.is_scalar(value) and pd.isna(value) else str(value)
-    if isinstance(value, str):
-        return value.strip()
-    return None if value != value else value
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return None
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str):
+        return plain.strip()
+    return plain if isinstance(plain, bool | int | float) else str(plain)

@@ -21,6 +21,7 @@ from pinvgcn.errors import ColumnError, DataError, LabelError, ModelFileError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import as_text, cells_of
 from pinvgcn.features.table_plans import count_cells
+from pinvgcn.fitting.conformal import as_words
 from pinvgcn.fitting.settings import MEMBERS
 from pinvgcn.graphs import TableEncoder
 from pinvgcn.graphs.distinct import count_distinct, distinct_rows, row_hashes
@@ -58,16 +59,11 @@ class Target:
     kind: str = "text"  # what the column held: text, or in Parquet whole numbers, numbers or truth values
 
     @classmethod
-    def read(cls, name: str, series: pd.Series) -> tuple[Target, np.ndarray]:
-        """The target, and the code of each row (n,), -1 where its cell is empty."""
-        target, (codes,) = cls.of_parts(name, [series])
-        return target, codes
-
-    @classmethod
     def of_parts(
         cls, name: str, parts: Sequence[pd.Series], *, group: Group = ALONE
     ) -> tuple[Target, list[np.ndarray]]:
-        """The same for a table in parts, which processes may share: the codes of each part here."""
+        """The target of a table in parts, which processes may share, and the code of each row of each part
+        here, -1 where its cell is empty."""
         cells = count_cells(parts, group=group)
         texts = [as_text(value) for value in cells.values]
         if any(text is None for text in texts):
@@ -109,6 +105,24 @@ class Target:
         if self.kind == "truth":
             return pd.array([None if pd.isna(t) else t == "True" for t in texts], dtype="boolean")
         return texts
+
+    def new_columns(self, *, probabilities: bool, sets: bool) -> list[str]:
+        """The names of the columns that are added to a table."""
+        each = [f"probability_{name}" for name in self.classes] if probabilities else []
+        return [f"predicted_{self.name}", "probability", *each, *([f"set_{self.name}"] if sets else [])]
+
+    def answers(
+        self, codes: np.ndarray, proba: np.ndarray, sets: np.ndarray | None, *, probabilities: bool
+    ) -> pd.DataFrame:
+        """These columns, for rows with predicted codes (n,), probabilities (n, m) and, if asked for, sets
+        (n, m): all missing where the code is -1."""
+        columns = [self.column(codes), proba.max(axis=1), *(proba.T if probabilities else [])]
+        if sets is not None:
+            words = as_words(sets, self.classes)
+            words[codes < 0] = None
+            columns.append(pd.array(words, dtype="string"))
+        names = self.new_columns(probabilities=probabilities, sets=sets is not None)
+        return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "classes": list(self.classes), "kind": self.kind}

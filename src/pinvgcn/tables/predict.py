@@ -22,7 +22,7 @@ from pinvgcn.fitting.conformal import SetSizes, check_words
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
 from pinvgcn.jobs import Cost, Progress, fingerprint, silent
-from pinvgcn.tables.classify import ABOUT, answer_columns, new_columns
+from pinvgcn.tables.classify import ABOUT
 from pinvgcn.tables.files import Copies, TableFiles
 from pinvgcn.tables.plan import Target, cost_of_prediction
 
@@ -62,7 +62,7 @@ class TableModel:
         """The names of the new columns; whatever can be refused before the work is."""
         for plan in self.recipe.used:
             source.column(plan.name)
-        names = new_columns(self.target.name, self.target.classes, probabilities, sets=sets is not None)
+        names = self.target.new_columns(probabilities=probabilities, sets=sets is not None)
         source.check_new(names)
         if sets is not None:
             check_words(self.target.classes)
@@ -74,20 +74,20 @@ class TableModel:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, dict[str, int]]:
         """Codes (n,), -1 where no value of a row is known; probabilities (n, m); with a coverage the sets, a
         mask (n, m); cells with values that training never saw, by column."""
-        nodes = self.classifier.fitted_.nodes
-        assert isinstance(nodes, TableNodes)
-        H, unseen = nodes.encoder.transform(applied.frame)
+        fitted = self.classifier.fitted_
+        assert isinstance(fitted.nodes, TableNodes)
+        H, unseen = fitted.nodes.encoder.transform(applied.frame)
         known = (np.asarray(H.sum(axis=1)).ravel() > 0) & applied.shared
         codes = np.full(len(known), -1)
         proba = np.full((len(known), len(self.target.classes)), np.nan)
         found = np.zeros(proba.shape, dtype=bool)
         if known.any():
-            frame = applied.frame[known]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnseenValueWarning)  # counted here, over all chunks
-                proba[known] = self.classifier.predict_proba(frame)
-                if sets is not None:
-                    found[known] = self.classifier.predict_set(frame, coverage=sets)
+                rows = fitted.place(applied.frame[known])
+            proba[known] = fitted.probabilities(rows)
+            if sets is not None:
+                found[known] = fitted.sets(rows, coverage=sets)
             codes[known] = proba[known].argmax(axis=1)
         return codes, proba, None if sets is None else found, unseen
 
@@ -178,7 +178,7 @@ def predict_table(
         for chunk in source.chunks(rows):
             applied = recipe.apply(chunk)
             codes, proba, found, unseen = table.predict(applied, sets)
-            writer.write(answer_columns(target, codes, proba, names, found))
+            writer.write(target.answers(codes, proba, found, probabilities=probabilities))
             said, true = codes >= 0, np.full(len(codes), -1)
             if target.name in chunk:
                 true = target.codes_of(chunk[target.name])
