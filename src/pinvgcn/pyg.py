@@ -217,5 +217,4 @@ def _device(data: Any) -> torch.device:
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
-    array: np.ndarray = tensor.detach().cpu().numpy()
-    return array
+    return tensor.detach().cpu().numpy()

@@ -8,7 +8,7 @@ import pytest
 from pinvgcn.datasets import generate_street
 from pinvgcn.features import local_geometry
 from pinvgcn.features import tiles as tiles_module
-from pinvgcn.features.averages import Averages, averaging_lattice
+from pinvgcn.features.averages import LEVELS, Averages
 from pinvgcn.features.geometry import cell_of
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
@@ -96,7 +96,7 @@ def test_averages_are_those_of_the_whole_cloud(name, size, tmp_path, monkeypatch
     cell = cell_of(points)
 
     def means(tile: int) -> np.ndarray:
-        return tiles.averages(tile, "values", averaging_lattice(cell)).at(
+        return tiles.averages(tile, "values", Lattice(cell, LEVELS)).at(
             tiles.load(tile).points, tiles.kept("values", tile)
         )
 

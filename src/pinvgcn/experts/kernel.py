@@ -58,8 +58,7 @@ class KernelMachine:
     def kernel(self, X: Any) -> np.ndarray:
         """k(x) of a few rows (m, v), dense or sparse: (m, l)."""
         rows = (X.toarray() if sp.issparse(X) else np.asarray(X)) * self.scale
-        K: np.ndarray = np.exp(-_squared(rows, self.landmarks))
-        return K
+        return np.exp(-_squared(rows, self.landmarks))
 
     def log_proba(self, X: Any) -> np.ndarray:
         """log p of any rows: (m, classes)."""
@@ -69,12 +68,10 @@ class KernelMachine:
             scores[rows] = self.kernel(X[rows]) @ self.coefficients + self.offsets
 
         for_all(evaluate, ranges(X.shape[0], CHUNK))
-        logs: np.ndarray = log_softmax(scores, axis=1)
-        return logs
+        return log_softmax(scores, axis=1)
 
 
 def _squared(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Squared distances: (a, b)."""
     found = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
-    result: np.ndarray = np.maximum(found, 0)
-    return result
+    return np.maximum(found, 0)

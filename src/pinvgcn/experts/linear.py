@@ -35,8 +35,7 @@ class Linear:
 
     def log_proba(self, X: Any) -> np.ndarray:
         """log p of any rows (m, v), dense or sparse: (m, classes)."""
-        logs: np.ndarray = log_softmax(X @ self.slopes + self.offsets, axis=1)
-        return logs
+        return log_softmax(X @ self.slopes + self.offsets, axis=1)
 
 
 def regression(X: np.ndarray, labels: LabelledRows, strength: float) -> tuple[np.ndarray, np.ndarray]:

@@ -212,5 +212,4 @@ def over_ranks(
 
 def _flat(network: PinvGCN) -> np.ndarray:
     """All weights, one after the other."""
-    flat: np.ndarray = parameters_to_vector(network.parameters()).detach().cpu().numpy()
-    return flat
+    return parameters_to_vector(network.parameters()).detach().cpu().numpy()

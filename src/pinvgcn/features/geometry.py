@@ -117,15 +117,14 @@ def in_space(values: Any, name: str) -> np.ndarray:
     return points
 
 
-def drawn(points: np.ndarray, total: int, wanted: int = ASKED) -> np.ndarray:
-    """About ``wanted`` of the ``total`` points (n, 3) that these are some of: a mask, by coordinates."""
-    if total <= wanted:
+def drawn(points: np.ndarray, total: int) -> np.ndarray:
+    """About ``ASKED`` of the ``total`` points (n, 3) that these are some of: a mask, by coordinates."""
+    if total <= ASKED:
         return np.ones(len(points), dtype=bool)
     mixed = np.zeros(len(points), dtype=np.uint64)
     for column, prime in zip(np.ascontiguousarray(points.T), PRIMES, strict=True):
         mixed ^= column.view(np.uint64) * np.uint64(prime)
-    chosen: np.ndarray = hashed(mixed.view(np.int64), seed=0) / 2.0**64 < wanted / total
-    return chosen
+    return hashed(mixed.view(np.int64), seed=0) / 2.0**64 < ASKED / total
 
 
 def cell_size(
@@ -246,6 +245,6 @@ def _blended(positions, besides, bits, table, keys, counts):  # type: ignore[no-
     return out
 
 
-def cell_of(points: Any, *, enough: float = ENOUGH) -> float:
+def cell_of(points: Any) -> float:
     """`cell_size` of a cloud in memory."""
-    return cell_size(lambda: [points], len(points), enough=enough)
+    return cell_size(lambda: [points], len(points))

@@ -9,7 +9,7 @@ a cloud, over tiles, over processes (`docs/maths.md`, 7).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
 from pinvgcn.features.blends import adapt, in_plan, shapes
-from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated
+from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated, totalled
 
 IN_PLAN = (0, 1, 2, 4, 5, 7)  # of the sums of a cell: n, Σx, Σy, Σxx, Σxy, Σyy
 MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits
@@ -39,7 +39,8 @@ class CellSums:
         """The cells that are twice as large; these have ``bits`` bits."""
         order = np.arange(len(self.keys))  # a curve through cells is one through larger cells
         parent, keys = grouped(self.keys, order, 1)
-        return CellSums(keys, *_coarser(self.keys, self.sums, self.low, self.high, parent, len(keys), bits))
+        heights = _heights(self.low, self.high, parent, len(keys))
+        return CellSums(keys, _coarser(self.keys, self.sums, parent, len(keys), bits), *heights)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -67,15 +68,14 @@ class ColumnSums:
         column, distinct = grouped(flat, in_curve_order(flat, 0), 0)
         order = np.lexsort((keys[:, 2], column))
         starts = np.concatenate([[0], np.bincount(column, minlength=len(distinct)).cumsum()])
-        total, lowest, highest = _added(
-            np.ascontiguousarray(sums[:, IN_PLAN]), low, high, column, len(distinct)
-        )
+        total = totalled(np.ascontiguousarray(sums[:, IN_PLAN]), column, len(distinct))
         most, found = 1 << (65 - 2 * bits), int(total[:, 0].max(initial=0))
         if found > most:  # sums of squares, each below 2^(2 bits − 2), would need more than 63 bits
             raise DataError(
                 f"A column of cells may hold {most:,} points at most. Got {found:,}; thin the cloud."
             )
-        return cls(distinct, total, lowest, highest, keys[order, 2], starts)
+        heights = _heights(low, high, column, len(distinct))
+        return cls(distinct, total, *heights, keys[order, 2], starts)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -104,30 +104,26 @@ class Pyramid:
         positions = lattice.positions(points, "cloud")
         order = in_curve_order(positions, lattice.bits)
         cell, keys = grouped(positions, order, lattice.bits)
-        return cls(lattice, CellSums(keys, *_summed(positions, cell, len(keys), lattice.bits)))._checked()
+        heights = _heights(positions[:, 2], positions[:, 2], cell, len(keys))
+        sums = _summed(positions, cell, len(keys), lattice.bits)
+        return cls(lattice, CellSums(keys, sums, *heights))._checked()
 
     @classmethod
     def sum(cls, parts: Sequence[Pyramid]) -> Pyramid:
         """Of all points of some clouds together."""
         lattice = parts[0].lattice
-        keys = np.concatenate([part.finest.keys for part in parts])
-        order = in_curve_order(keys, 0)
-        cell, distinct = grouped(keys, order, 0)
-        sums = np.concatenate([part.finest.sums for part in parts])
-        low = np.concatenate([part.finest.low for part in parts])
-        high = np.concatenate([part.finest.high for part in parts])
-        return cls(lattice, CellSums(distinct, *_added(sums, low, high, cell, len(distinct))))._checked()
+        keys, sums, low, high = (
+            np.concatenate([getattr(part.finest, field.name) for part in parts]) for field in fields(CellSums)
+        )
+        cell, distinct = grouped(keys, in_curve_order(keys, 0), 0)
+        heights = _heights(low, high, cell, len(distinct))
+        return cls(lattice, CellSums(distinct, totalled(sums, cell, len(distinct)), *heights))._checked()
 
     def state(self) -> dict[str, np.ndarray]:
         """What a file keeps: whole numbers, as narrow as they may be."""
         cells = self.finest
-        height = np.column_stack([cells.low, cells.high])
-        arrays = {
-            "keys": cells.keys,
-            "first": cells.sums[:, :4],
-            "second": cells.sums[:, 4:],
-            "height": height,
-        }
+        arrays = {"keys": cells.keys, "first": cells.sums[:, :4], "second": cells.sums[:, 4:]}
+        arrays["height"] = np.column_stack([cells.low, cells.high])
         return {f"shapes.{name}": array for name, array in arrays.items()}
 
     @classmethod
@@ -203,19 +199,25 @@ class Pyramid:
         )
 
 
+def _heights(
+    low: np.ndarray, high: np.ndarray, cell: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest z of each of so many cells, from those of its parts."""
+    lowest, highest = np.full(count, 2**62), np.full(count, -(2**62))
+    np.minimum.at(lowest, cell, low)
+    np.maximum.at(highest, cell, high)
+    return lowest, highest
+
+
 @compiled
 def _summed(positions, cell, count, bits):  # type: ignore[no-untyped-def]
     """Sums over the points of each cell."""
     sums = np.zeros((count, 10), np.int64)
-    low, high = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
     half, mask = 1 << (bits - 1), (1 << bits) - 1
     for i in range(len(positions)):
         j = cell[i]
-        x, y, z = (
-            (positions[i, 0] & mask) - half,
-            (positions[i, 1] & mask) - half,
-            (positions[i, 2] & mask) - half,
-        )
+        x, y = (positions[i, 0] & mask) - half, (positions[i, 1] & mask) - half
+        z = (positions[i, 2] & mask) - half
         sums[j, 0] += 1
         sums[j, 1] += x
         sums[j, 2] += y
@@ -226,8 +228,7 @@ def _summed(positions, cell, count, bits):  # type: ignore[no-untyped-def]
         sums[j, 7] += y * y
         sums[j, 8] += y * z
         sums[j, 9] += z * z
-        low[j], high[j] = min(low[j], positions[i, 2]), max(high[j], positions[i, 2])
-    return sums, low, high
+    return sums
 
 
 @compiled
@@ -242,23 +243,9 @@ def _counts(positions, bits, table, keys, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _added(sums, low, high, cell, count):  # type: ignore[no-untyped-def]
-    """Rows that belong to the same cell, added up."""
-    total = np.zeros((count, sums.shape[1]), np.int64)
-    lowest, highest = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
-    for i in range(len(cell)):
-        j = cell[i]
-        for k in range(sums.shape[1]):
-            total[j, k] += sums[i, k]
-        lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
-    return total, lowest, highest
-
-
-@compiled
-def _coarser(keys, sums, low, high, parent, count, bits):  # type: ignore[no-untyped-def]
+def _coarser(keys, sums, parent, count, bits):  # type: ignore[no-untyped-def]
     """Sums of the children of each cell, moved to its centre; children have ``bits`` bits."""
     total = np.zeros((count, 10), np.int64)
-    lowest, highest = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
     quarter = 1 << (bits - 1)
     for i in range(len(keys)):
         j = parent[i]
@@ -276,5 +263,4 @@ def _coarser(keys, sums, low, high, parent, count, bits):  # type: ignore[no-unt
         total[j, 7] += sums[i, 7] + 2 * dy * y + n * dy * dy
         total[j, 8] += sums[i, 8] + dy * z + dz * y + n * dy * dz
         total[j, 9] += sums[i, 9] + 2 * dz * z + n * dz * dz
-        lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
-    return total, lowest, highest
+    return total

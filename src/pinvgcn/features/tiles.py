@@ -168,8 +168,7 @@ class Tiles:
 
     def kept(self, name: str, tile: int) -> np.ndarray:
         """What was kept, on disk."""
-        values: np.ndarray = np.load(f"{self.path(name, tile)}.npy", mmap_mode="r")
-        return values
+        return np.load(f"{self.path(name, tile)}.npy", mmap_mode="r")
 
     def around(
         self, tile: int, margin: float, kept: str | None = None

@@ -170,13 +170,8 @@ def _needed(coverage: float) -> int:
     return math.ceil(share / (1 - share))
 
 
-def check_coverage(coverage: float, codes: np.ndarray, classes: Sequence[Any]) -> None:
-    """Raise before a fit what sets of this coverage would raise after it, by the labels' codes (t,)."""
-    check_counts(coverage, np.bincount(codes, minlength=len(classes)), classes)
-
-
-def check_counts(coverage: float, counts: np.ndarray, classes: Sequence[Any]) -> None:
-    """The same, by how many labels each class has: (m,)."""
+def check_coverage(coverage: float, counts: np.ndarray, classes: Sequence[Any]) -> None:
+    """Raise before a fit what sets of this coverage would raise after it, by the labels of each class."""
     # the only label of a class is kept from nobody
     places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
 
@@ -245,15 +240,13 @@ class SetSizes:
 
 def as_bits(mask: np.ndarray) -> np.ndarray:
     """Σ_c 2^c over the classes c of each set of a mask (m, classes): (m,)"""
-    bits: np.ndarray = mask.astype(np.uint64) @ (np.uint64(1) << np.arange(mask.shape[1], dtype=np.uint64))
-    return bits
+    return mask.astype(np.uint64) @ (np.uint64(1) << np.arange(mask.shape[1], dtype=np.uint64))
 
 
 def from_bits(bits: np.ndarray, classes: int) -> np.ndarray:
     """The mask (m, classes) that ``as_bits`` has taken."""
     each = np.arange(classes, dtype=np.uint64)
-    mask: np.ndarray = (bits[:, None].astype(np.uint64) >> each & np.uint64(1)).astype(bool)
-    return mask
+    return (bits[:, None].astype(np.uint64) >> each & np.uint64(1)).astype(bool)
 
 
 def as_words(mask: np.ndarray, classes: Sequence[Any]) -> np.ndarray:
@@ -261,8 +254,7 @@ def as_words(mask: np.ndarray, classes: Sequence[Any]) -> np.ndarray:
     names = list(map(str, classes))
     sets, place = np.unique(mask, axis=0, return_inverse=True)
     texts = [BETWEEN.join(name for name, here in zip(names, s, strict=True) if here) or EMPTY for s in sets]
-    words: np.ndarray = np.array(texts, dtype=object)[place.ravel()]
-    return words
+    return np.array(texts, dtype=object)[place.ravel()]
 
 
 def check_words(classes: Sequence[Any]) -> None:

@@ -178,8 +178,7 @@ def _explained(
 def _log_odds(P: np.ndarray, code: int) -> np.ndarray:
     """log p/(1 − p) of one class (m,), with 1 − p as the sum of the others."""
     others = np.delete(P, code, axis=1).sum(axis=1)
-    odds: np.ndarray = np.log(np.maximum(P[:, code], TINY)) - np.log(np.maximum(others, TINY))
-    return odds
+    return np.log(np.maximum(P[:, code], TINY)) - np.log(np.maximum(others, TINY))
 
 
 def _value(row: PlainRows, part: tuple[str, ...]) -> Any:

@@ -188,8 +188,7 @@ def _clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:
     count = min(count, len(np.unique(points, axis=0)))
     means = KMeans(count, n_init=1, max_iter=ROUNDS, random_state=seed)
     step = -(-len(points) // CLUSTERED)
-    clusters: np.ndarray = means.fit(points[::step]).predict(points)
-    return clusters
+    return means.fit(points[::step]).predict(points)
 
 
 def _difference(held: np.ndarray, target: np.ndarray) -> float:

@@ -64,15 +64,13 @@ class RowLabels:
 
     def are_within(self, start: int, n: int) -> np.ndarray:
         """Which of the labels these are: a mask (m,)."""
-        inside: np.ndarray = (self.rows >= start) & (self.rows < start + n)
-        return inside
+        return (self.rows >= start) & (self.rows < start + n)
 
     @property
     def shares(self) -> np.ndarray:
         """How much of the whole weight each class has: (classes,), of sum 1."""
         totals = np.bincount(self.codes, self.weights, minlength=len(self.classes))
-        shares: np.ndarray = totals / totals.sum()
-        return shares
+        return totals / totals.sum()
 
     def take(self, some: np.ndarray) -> RowLabels:
         """Some of the labels, by a boolean mask."""

@@ -72,7 +72,9 @@ def train_members(
     tasks = []
     for number, (learned, _) in enumerate(folds):
         own = _seed_of_member(number, seed)
-        parts = (learned, None) if training.patience is None else hold_out(learned, settings.held_out, own)
+        parts = (
+            (learned, None) if training.patience is None else hold_out(learned, settings.asked.held_out, own)
+        )
         tasks.append(MemberTask(own, *parts))
     nodes = prepared.training_nodes(labels).for_parts([task.labels for task in tasks], training)
     done = itertools.count()
@@ -124,7 +126,8 @@ def train_members(
 
     exact = [not some.problem.group.alone for some in nodes]
     mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
-    shown = settings.verbose if group.rank == 0 or callable(settings.verbose) else False
+    verbose = settings.asked.verbose
+    shown = verbose if group.rank == 0 or callable(verbose) else False
     workers = threads or torch.get_num_threads()
     with progress(len(mine) * training.epochs, show=shown) as show:
         if group.alone:

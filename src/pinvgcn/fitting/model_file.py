@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from pinvgcn.experts.seen import arrays_after, of_member
 from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
+from pinvgcn.fitting import pool
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook
@@ -31,18 +33,7 @@ from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
-from pinvgcn.fitting.pool import (
-    CONTEXT_TREES,
-    DIFFUSION,
-    FOREST,
-    KERNEL,
-    LINEAR,
-    NETWORK,
-    PLACE_FREE,
-    TREES,
-    Ensemble,
-    Expert,
-)
+from pinvgcn.fitting.pool import NETWORK, PLACE_FREE, Ensemble, Expert
 from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
@@ -250,16 +241,13 @@ def _ensemble(
         seen = len(lattice.names) + description["n_extra"]
         wider = seen + context_width(lattice.levels) * len(description["classes"])
     found: dict[str, Expert | None] = {}
-    for name, width in (dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}).items():
-
-        def sound(width: int = width, **own: np.ndarray) -> Forest:
-            return Forest.from_state(own, width)
-
+    trees = dict.fromkeys((pool.FOREST, pool.TREES, *PLACE_FREE), seen) | {pool.CONTEXT_TREES: wider}
+    for name, width in trees.items():
+        sound = partial(Forest.from_state, width)
         found[name] = Forests.from_state(arrays, sound, members=members, name=name)
-    free = [name for name in (*PLACE_FREE, CONTEXT_TREES) if found[name] is not None]
-    for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items():
+    for name, kind in {pool.LINEAR: Linear, pool.KERNEL: KernelMachine}.items():
         found[name] = ByValues.from_state(arrays, kind, members=members, name=name)
-    found[DIFFUSION] = Diffusion.from_state(arrays)
+    found[pool.DIFFUSION] = Diffusion.from_state(arrays)
     others = {name: expert for name, expert in found.items() if expert is not None}
     options = {"depth": description["depth"], "dropout": dropout, "filters": filters}
     each = [arrays_after(of_member(number), arrays) for number in range(members)]
@@ -273,6 +261,7 @@ def _ensemble(
     experts: dict[str, Expert] = {NETWORK: networks, **others}
     away = None
     if "away" in arrays:
+        free = [name for name in (*PLACE_FREE, pool.CONTEXT_TREES) if name in others]
         away = dict(zip(free, arrays["away"].tolist(), strict=True))
     weights = dict(zip(experts, arrays["opinions"].tolist(), strict=True))
     return Ensemble(members, experts, weights, away), first

@@ -248,8 +248,7 @@ def outside(V: np.ndarray, spectrum: Spectrum, least: float = 1 - ROUNDING) -> n
     """
     grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
     lost = np.linalg.norm(V[:, : spectrum.components], axis=1) < spectrum.smallest * least
-    mask: np.ndarray = grown | lost
-    return mask
+    return grown | lost
 
 
 def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:

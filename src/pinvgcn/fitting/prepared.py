@@ -88,7 +88,7 @@ class Prepared:
         scaled = (own, extra) if some is None else (own[some.rows], _at(extra, some.rows))
         scale = InputScaling.of(
             *scaled,
-            scaling=settings.scaling,
+            scaling=settings.asked.scaling,
             coordinates=nodes.coordinates,
             gaps=isinstance(nodes, TableNodes),
             group=graph.group,
@@ -242,13 +242,14 @@ def _distinct(
 
 
 def _spectrum(graph: Graph, some: RowSubsample | None, settings: ResolvedSettings) -> Spectrum:
-    options: dict[str, Any] = {"solver": settings.solver}
-    if settings.tolerance is not None:
-        options["tolerance"] = settings.tolerance
+    asked = settings.asked
+    options: dict[str, Any] = {"solver": asked.solver}
+    if asked.tolerance is not None:
+        options["tolerance"] = asked.tolerance
     if some is None:
-        return graph.spectrum(settings.rank, **options)
+        return graph.spectrum(asked.rank, **options)
     assert isinstance(graph, Hypergraph)
-    return graph.spectrum_of(some.rows, settings.rank, **options)
+    return graph.spectrum_of(some.rows, asked.rank, **options)
 
 
 def _at(extra: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:

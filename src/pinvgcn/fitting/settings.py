@@ -40,14 +40,10 @@ OWN = ("verbose", "device", "random_state")  # process ranks may have these diff
 
 @dataclass(frozen=True)
 class ResolvedSettings:
-    """The settings of a fit to certain nodes: nothing is "auto" any more."""
+    """The settings of a fit to certain nodes: what was asked for, and what is "auto" there."""
 
-    scaling: str
-    rank: int | None
-    solver: str
-    tolerance: float | None
+    asked: FitSettings
     network: NetworkSettings
-    held_out: float  # the share of labels that is watched, where training has patience
     members: int
     trees: int  # of each member
     neighbours: int | None  # k, over which probabilities at points are averaged
@@ -55,7 +51,6 @@ class ResolvedSettings:
     experts: tuple[str, ...]  # of a table; else the network, and trees if there are any
     joined_rows: int | None  # k, the nearest rows of a table that a diffusion joins to a row
     priors: Any  # "estimated", "safely" where that is safe, a dict of class: share, or None
-    verbose: bool | Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,13 @@ class FitSettings:
         check_fraction("dropout", self.dropout)
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
-        self._check_experts()
+        if not _is_auto(self.experts):
+            given = self._named
+            if not set(given) <= set(OF_TABLES) or NETWORK not in given or len(set(given)) < len(given):
+                raise ParameterError(
+                    f"experts must be 'auto' or some of {', '.join(OF_TABLES)}, each once, with network. "
+                    f"Got {self.experts!r} instead."
+                )
         if not isinstance(self.numbers, bool | np.bool_):
             raise ParameterError(f"numbers must be True or False. Got {self.numbers!r} instead.")
         _chosen("members", self.members, None)
@@ -162,32 +163,21 @@ class FitSettings:
         as_device(self.device)
         self.training(0, table=isinstance(self.graph, str) and self.graph == "categorical")
 
-    def _check_experts(self) -> None:
-        if _is_auto(self.experts):
-            return
-        given = self._named()
-        if not set(given) <= set(OF_TABLES) or NETWORK not in given or len(set(given)) < len(given):
-            raise ParameterError(
-                f"experts must be 'auto' or some of {', '.join(OF_TABLES)}, each once, with network. "
-                f"Got {self.experts!r} instead."
-            )
-
+    @property
     def _named(self) -> tuple[str, ...]:
         return (self.experts,) if isinstance(self.experts, str) else tuple(self.experts)
 
     def _experts(self, table: bool) -> tuple[str, ...]:
         """Of a table, those asked for but what ``trees`` and ``neighbours`` leave out."""
-        if not table:
-            if not _is_auto(self.experts) and self._named() != (NETWORK,):
-                raise ParameterError(
-                    "experts must be 'auto' or 'network' where X is no table, whose trees are set by trees. "
-                    f"Got {self.experts!r} instead."
-                )
-            return (NETWORK,)
-        asked = OF_TABLES if _is_auto(self.experts) else self._named()
-        without = {FOREST, RANDOMISED_TREES} if self.trees == 0 else set()
-        without |= {DIFFUSION} if self.neighbours is None else set()
-        return tuple(name for name in OF_TABLES if name in asked and name not in without)
+        if not table and not _is_auto(self.experts) and self._named != (NETWORK,):
+            raise ParameterError(
+                "experts must be 'auto' or 'network' where X is no table, whose trees are set by trees. "
+                f"Got {self.experts!r} instead."
+            )
+        asked = {NETWORK} if not table else set(OF_TABLES if _is_auto(self.experts) else self._named)
+        asked -= {FOREST, RANDOMISED_TREES} if self.trees == 0 else set()
+        asked -= {DIFFUSION} if self.neighbours is None else set()
+        return tuple(name for name in OF_TABLES if name in asked)
 
     @property
     def by_labels(self) -> bool:
@@ -223,19 +213,12 @@ class FitSettings:
         if not _is_auto(self.experts) and not {FOREST, RANDOMISED_TREES} & set(experts):
             trees = 0
         k = averaged_neighbours(self.neighbours, nodes)
+        network = NetworkSettings(
+            self.training(trees, table=table), self.hidden, self.dropout, self.filters, as_device(self.device)
+        )
         return ResolvedSettings(
-            scaling=self.scaling,
-            rank=self.rank,
-            solver=self.solver,
-            tolerance=self.tolerance,
-            network=NetworkSettings(
-                self.training(trees, table=table),
-                self.hidden,
-                self.dropout,
-                self.filters,
-                as_device(self.device),
-            ),
-            held_out=self.held_out,
+            asked=self,
+            network=network,
             members=check_count("members", members),
             trees=trees,
             neighbours=k,
@@ -243,7 +226,6 @@ class FitSettings:
             experts=experts,
             joined_rows=joined,
             priors=priors,
-            verbose=self.verbose,
         )
 
 

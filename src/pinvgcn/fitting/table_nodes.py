@@ -189,8 +189,7 @@ class TableNodes(Nodes):
         edges = self.encoder.edge_columns
         if not self.with_numbers:
             return np.ones(len(edges), dtype=bool)
-        kept: np.ndarray = ~np.isin(edges, self.encoder.number_columns)
-        return kept
+        return ~np.isin(edges, self.encoder.number_columns)
 
     def values(self, inputs: sp.csr_array, scaling: InputScaling) -> sp.csr_array:
         """What experts other than networks see of rows with these inputs (m, N₀): 0 or 1 for each value of a

@@ -359,17 +359,14 @@ class Hypergraph(Graph):
 
     def _total_of(self, V: np.ndarray, part: Callable[[slice], np.ndarray]) -> np.ndarray:
         """The sum over all rows of V and of all ranks, of a block of rows at a time."""
-        found: np.ndarray = self.group.sum(reduce(np.add, map(part, ranges(len(V), BLOCK) or [slice(0)])))
-        return found
+        return self.group.sum(reduce(np.add, map(part, ranges(len(V), BLOCK) or [slice(0)])))
 
     def _triangle(self, roots: np.ndarray, V: np.ndarray, gram: np.ndarray) -> np.ndarray:
         """R of ``roots`` V = QR, with a positive diagonal. Of many rows it is found from ``gram`` = RᵀR, near
         the identity, so that no digits are lost."""
         if self._total > BLOCK:
-            many: np.ndarray = scipy.linalg.cholesky(gram)
-            return many
+            return scipy.linalg.cholesky(gram)
         R: Any = np.linalg.qr(roots * V, mode="r")
         if not self.group.alone:  # of the rows of all ranks
             R = np.linalg.qr(self.group.rows(R), mode="r")
-        found: np.ndarray = R * np.sign(np.diag(R))[:, None]
-        return found
+        return R * np.sign(np.diag(R))[:, None]

@@ -15,7 +15,7 @@ import pandas as pd
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.fitting.conformal import SetSizes, as_words, check_counts, check_words
+from pinvgcn.fitting.conformal import SetSizes, as_words, check_coverage, check_words
 from pinvgcn.fitting.importance import TableImportance, expert_shares
 from pinvgcn.io import TableSource
 from pinvgcn.io.atomic import check_output
@@ -167,7 +167,7 @@ def check_request(plan: TablePlan, request: ClassifyRequest) -> None:
         check_words(plan.target.classes)
         codes = plan.codes[plan.known]
         own = np.bincount(codes[codes != UNLABELLED], minlength=len(plan.target.classes))
-        check_counts(coverage, plan.group.sum(own), plan.target.classes)
+        check_coverage(coverage, plan.group.sum(own), plan.target.classes)
 
 
 def save_model(
