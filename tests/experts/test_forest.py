@@ -17,7 +17,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ModelFileError
 from pinvgcn.experts.forest import CHUNK, Forest
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.io.tensors import digest
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=4)

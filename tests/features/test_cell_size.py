@@ -78,7 +78,7 @@ class TestBruteForce:
         rng = np.random.default_rng(0)
         centres = np.floor(rng.random((120, 3)) * 4_000) + 0.5
         sevens = np.repeat(centres, 7, axis=0) + rng.random((840, 3)) * 1e-4
-        assert cell_of(sevens, enough=8) == by_hand(sevens, 8)
+        assert cell_of(sevens) == by_hand(sevens, 8)
 
 
 class TestToTheBit:

@@ -18,10 +18,10 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.folds import random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.settings import seed_of
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.nn.nodewise import apply_layers

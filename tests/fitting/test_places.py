@@ -10,9 +10,9 @@ import pytest
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street, random_split
 from pinvgcn.errors import DataError, ExtrapolationWarning
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting import scan as fitted_scan
 from pinvgcn.fitting.folds import random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import PLACE_FREE
 from pinvgcn.fitting.scan import Scan, scans_of
 

@@ -11,8 +11,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.experts import Seen
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts import RowLabels, Seen
 from pinvgcn.fitting.pool import (
     AWAY,
     COLDEST,

@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.errors import PinvGCNWarning
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting import fit
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.pool import PLACE_FREE
 from pinvgcn.fitting.scan import Scan

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.distributed.group import ALONE
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting import prepared as subsample
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.prepared import RowSubsample
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
 from pinvgcn.repeated_fits import SharedRows

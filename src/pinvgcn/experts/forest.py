@@ -12,7 +12,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pinvgcn.compute.compiled import compiled, inlined
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.experts.seen import ByValues, LabelledRows, Seen
+from pinvgcn.experts.labels import RowLabels
+from pinvgcn.experts.seen import ByValues, Seen
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1
@@ -38,7 +39,7 @@ class Forest:
     def grown(
         cls,
         X: Any,
-        labels: LabelledRows,
+        labels: RowLabels,
         nodes: np.ndarray,
         *,
         count: int,

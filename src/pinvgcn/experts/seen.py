@@ -1,11 +1,11 @@
-"""What all experts have in common: what they see of rows, the labelled rows that they learn from, and their
-arrays in a saved model; and which columns of a table tell classes apart."""
+"""What all experts have in common: what they see of rows, and their arrays in a saved model; and which
+columns of a table tell classes apart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -35,26 +35,6 @@ class Seen(NamedTuple):
         values = None if values is None else rows_of_all(values, group)
         trust = None if trust is None else group.rows(trust)
         return Seen(rows_of_all(X, group), V.of_all(), values, trust)
-
-
-class LabelledRows(Protocol):
-    """Rows with a class. ``RowLabels`` of a fit are such."""
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The classes: (c,)."""
-
-    @property
-    def rows(self) -> np.ndarray:
-        """Numbers of the labelled rows, ascending, among those of all processes: (m,)."""
-
-    @property
-    def codes(self) -> np.ndarray:
-        """Their classes, as places in ``classes``: (m,)."""
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """Their weights, positive; None where all are equal: (m,)."""
 
 
 def of_member(number: int) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.errors import ColumnError, ModelFileError
+from pinvgcn.errors import ColumnError
 from pinvgcn.features.table_cells import as_text, cells_of, parse_dates, parse_numbers, whole_text
 from pinvgcn.features.table_plans import (
     FIELDS,
@@ -94,7 +94,7 @@ class ColumnRecipe:
         dots = sum(
             plan.decimal == "."
             and place not in unsure
-            and bool(group.largest(int(any(_has(part[plan.name], ".") for part in parts))))
+            and bool(group.largest(int(any(_has_point(part[plan.name]) for part in parts))))
             for place, plan in enumerate(plans)
         )
         if commas > dots or (commas == dots == 0 and separator == ";"):
@@ -149,24 +149,20 @@ class ColumnRecipe:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> ColumnRecipe:
         """The recipe that ``to_dict`` described."""
-        try:
-            known = {entry.name for entry in fields(ColumnPlan)}
-            plain: list[dict[str, Any]] = [
-                {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items() if k in known}
-                for entry in state["plans"]
-            ]
-            plans = [ColumnPlan(**entry) for entry in plain]
-            sound = all(
-                isinstance(plan.name, str)
-                and plan.kind in KINDS
-                and plan.decimal in ("", ".", ",")
-                and set(plan.parts) <= set(PARTS)
-                for plan in plans
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ModelFileError(f"The recipe of a table's columns is damaged: {error!r}.") from None
-        if not sound:
-            raise ModelFileError("The recipe of a table's columns is damaged: it has an unknown plan.")
+        known = {entry.name for entry in fields(ColumnPlan)}
+        plain: list[dict[str, Any]] = [
+            {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items() if k in known}
+            for entry in state["plans"]
+        ]
+        plans = [ColumnPlan(**entry) for entry in plain]
+        if not all(
+            isinstance(plan.name, str)
+            and plan.kind in KINDS
+            and plan.decimal in ("", ".", ",")
+            and set(plan.parts) <= set(PARTS)
+            for plan in plans
+        ):
+            raise ValueError("the recipe has an unknown plan")
         return cls(tuple(plans))
 
 
@@ -228,5 +224,5 @@ def _texts(values: np.ndarray) -> np.ndarray:
     return np.array([as_text(value) or "" for value in values], dtype=object)
 
 
-def _has(series: pd.Series, sign: str) -> bool:
-    return series.dtype == "string" and bool(series.str.contains(sign, regex=False).any())
+def _has_point(series: pd.Series) -> bool:
+    return series.dtype == "string" and bool(series.str.contains(".", regex=False).any())

@@ -313,16 +313,8 @@ def _save(tiles: Tiles) -> None:
 def saved_tiles(folder: Path, group: Group) -> Tiles:
     """The tiles that ``shared_tiles`` made there."""
     said = json.loads((folder / FILE).read_text())
-    return Tiles(
-        folder,
-        said["columns"],
-        said["size"],
-        said["counts"],
-        np.array(said["low"]).reshape(-1, 3),
-        np.array(said["high"]).reshape(-1, 3),
-        said["beside"],
-        group,
-    )
+    boxes = {name: np.array(said.pop(name)).reshape(-1, 3) for name in ("low", "high")}
+    return Tiles(folder, **said, **boxes, group=group)
 
 
 def for_rank(tiles: Tiles, todo: list[int], kept_before: Iterable[int] = ()) -> Tiles:

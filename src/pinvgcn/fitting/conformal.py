@@ -18,8 +18,8 @@ from scipy.special import softmax
 from pinvgcn.checks import check_fraction
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.errors import LabelError, PinvGCNWarning
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes
 from pinvgcn.fitting.smoothing import Smoothing
 

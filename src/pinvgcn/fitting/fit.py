@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import GraphError, ParameterError, PinvGCNWarning, TrainingError
-from pinvgcn.experts import ByValues, Forest, Forests, Networks, Seen
+from pinvgcn.experts import ByValues, Forest, Forests, Networks, RowLabels, Seen
 from pinvgcn.fitting import pool
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out, random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.members import Fold, TrainedMember, second_look, self_trained, train_members
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.pool import DIFFUSION, NETWORK, SURER, Ensemble, Expert, weights_of

@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 
 from pinvgcn.checks import check_fraction
 from pinvgcn.errors import ParameterError
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts.labels import RowLabels
 
 FINER = 1.6  # times fewer groups in each candidate than in the one before
 MOST_GROUPS = 256

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from pinvgcn.experts import Forest, KernelMachine, Linear, Seen, TrainedNetwork
+from pinvgcn.experts import Forest, KernelMachine, Linear, RowLabels, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import CONTEXT_TREES, FOREST, KERNEL, LINEAR, NETWORK, TREES
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds

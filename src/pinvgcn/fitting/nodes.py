@@ -20,11 +20,11 @@ from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.exchange import pyramid_of_all
 from pinvgcn.features.geometry import cell_of, lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import KernelExtension, Spectrum

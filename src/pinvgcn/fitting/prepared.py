@@ -12,9 +12,8 @@ import scipy.sparse as sp
 import torch
 
 from pinvgcn.distributed.group import Group
-from pinvgcn.experts import NeighbourGraph, Seen, TrainingNodes
+from pinvgcn.experts import NeighbourGraph, RowLabels, Seen, TrainingNodes
 from pinvgcn.fitting.inputs import InputScaling, as_extra, joined
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.fitting.table_nodes import TableNodes, UnscaledRows

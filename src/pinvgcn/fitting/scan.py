@@ -18,7 +18,7 @@ from pinvgcn.compute.parallel import cores
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import DataError
-from pinvgcn.experts import Forest
+from pinvgcn.experts import Forest, RowLabels
 from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, tabulated
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.estimate import APART, AccuracyEstimate, HeldOutRecalls, told_apart
@@ -30,7 +30,6 @@ from pinvgcn.fitting.folds import (
     separate_places,
     single_place,
 )
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.pool import AWAY, FINE_TREES, PLACE_FREE, TREES, WIDE_TREES, weights_of
 

@@ -13,11 +13,10 @@ from sklearn.utils import check_random_state
 from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ParameterError
-from pinvgcn.experts import NetworkSettings
+from pinvgcn.experts import NetworkSettings, RowLabels
 from pinvgcn.features.geometry import cell_size
 from pinvgcn.fitting.class_shares import check_priors
 from pinvgcn.fitting.inputs import SCALINGS
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, graph_kind, is_scan
 from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
 from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from pinvgcn.distributed.group import together
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.exchange import averages_of_all
 from pinvgcn.fitting.class_shares import (
@@ -19,7 +20,6 @@ from pinvgcn.fitting.class_shares import (
     picked_by_class,
     stepped_factors,
 )
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 
 GROUPED_ROUNDS = 3  # of averages, where labels do not lie as the points do

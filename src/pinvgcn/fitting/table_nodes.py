@@ -14,7 +14,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.errors import ModelFileError
 from pinvgcn.experts import Seen, TableColumns
 from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.fitting.inputs import InputScaling
@@ -114,20 +113,16 @@ class PlainRows:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> PlainRows:
         """From what ``to_dict`` gave."""
-        try:
-            columns = {
-                name: PlainColumn(np.array(codes, dtype=np.int64), tuple(values))
-                for name, (codes, values) in state.items()
-            }
-            sound = len({len(own.codes) for own in columns.values()}) == 1 and all(
-                ((own.codes >= -1) & (own.codes < len(own.values))).all()
-                and all(isinstance(value, TYPES) for value in own.values)
-                for own in columns.values()
-            )
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ModelFileError(f"The rows that a model keeps are damaged: {error!r}.") from None
-        if not sound:
-            raise ModelFileError("The rows that a model keeps are damaged: codes and values do not fit.")
+        columns = {
+            name: PlainColumn(np.array(codes, dtype=np.int64), tuple(values))
+            for name, (codes, values) in state.items()
+        }
+        if len({len(own.codes) for own in columns.values()}) != 1 or not all(
+            ((own.codes >= -1) & (own.codes < len(own.values))).all()
+            and all(isinstance(value, TYPES) for value in own.values)
+            for own in columns.values()
+        ):
+            raise ValueError("codes and values of the rows that a model keeps do not fit")
         return cls(columns)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_count
@@ -124,23 +124,15 @@ def as_sparse(values: Any, name: str, *, least: int = 1) -> sp.csr_array:
     return matrix
 
 
-def component_null_vectors(adjacency: sp.csr_array, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """√d on each connected component, normalised: (n, k); and each node's component: (n,)."""
-    count, component = connected_components(adjacency, directed=False)
-    null = np.zeros((len(degrees), count))
-    null[np.arange(len(degrees)), component] = np.sqrt(degrees)
-    return null / np.linalg.norm(null, axis=0), component
+class SymmetricMap(LinearOperator):
+    """A symmetric linear map (n, n) from its action on blocks of columns."""
 
+    def __init__(self, n: int, product: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.product = product
+        super().__init__(np.float64, (n, n))
 
-def linear_map(n: int, product: object) -> LinearOperator:
-    """A symmetric linear map from its action on blocks of columns."""
+    def _matmat(self, X: np.ndarray) -> np.ndarray:
+        return self.product(np.asarray(X, dtype=np.float64))
 
-    def on_vector(x: np.ndarray) -> np.ndarray:
-        return product(np.asarray(x, dtype=np.float64).reshape(n, 1)).ravel()  # type: ignore[operator]
-
-    def on_block(X: np.ndarray) -> np.ndarray:
-        return product(np.asarray(X, dtype=np.float64))  # type: ignore[operator]
-
-    return LinearOperator(
-        (n, n), matvec=on_vector, rmatvec=on_vector, matmat=on_block, rmatmat=on_block, dtype=np.float64
-    )
+    def _adjoint(self) -> SymmetricMap:
+        return self

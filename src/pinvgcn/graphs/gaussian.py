@@ -17,7 +17,7 @@ from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
-from pinvgcn.graphs.base import Graph, linear_map, resolve_rank, warn_if_inaccurate, warn_if_short
+from pinvgcn.graphs.base import Graph, SymmetricMap, resolve_rank, warn_if_inaccurate, warn_if_short
 from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
@@ -160,7 +160,7 @@ class GaussianGraph(Graph):
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """D^(−1/2) A D^(−1/2): (n, n)."""
-        return linear_map(self.n_nodes, self._operator(self.kernel))
+        return SymmetricMap(self.n_nodes, self._operator(self.kernel))
 
     def spectrum(
         self,
@@ -240,7 +240,7 @@ class GaussianGraph(Graph):
         if solver == "dense":
             exact = ExactKernel(self.group.rows(self.points), self.sigma, self.group)
             return partial(dense_spectrum, self._operator(exact))
-        kernel: Kernel = getattr(problem, f"{solver}_kernel")()
+        kernel = problem.kernel(solver)
         if solver == "krylov":
             self._announce(problem, kernel)
         find = KERNEL_SOLVERS[solver]

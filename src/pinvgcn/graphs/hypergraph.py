@@ -19,9 +19,9 @@ from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import GraphError, PeerError
 from pinvgcn.graphs.base import (
     Graph,
+    SymmetricMap,
     as_numbers,
     as_sparse,
-    linear_map,
     resolve_rank,
     warn_if_inaccurate,
     warn_if_short,
@@ -161,7 +161,7 @@ class Hypergraph(Graph):
     def normalized_adjacency(self) -> LinearOperator:
         """H̃H̃ᵀ: (n, n)."""
         factor = self.factor
-        return linear_map(self.n_nodes, lambda X: factor @ self.group.sum(factor.T @ X))
+        return SymmetricMap(self.n_nodes, lambda X: factor @ self.group.sum(factor.T @ X))
 
     def spectrum(
         self, rank: int | None = None, *, solver: str = "auto", tolerance: float = 1e-8, random_state: int = 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_choice, check_count, check_non_negative, check_positive
@@ -13,10 +14,9 @@ from pinvgcn.errors import GraphError
 from pinvgcn.graphs.base import (
     DENSE_NODES,
     Graph,
+    SymmetricMap,
     as_numbers,
     as_sparse,
-    component_null_vectors,
-    linear_map,
     resolve_rank,
     warn_if_inaccurate,
     warn_if_short,
@@ -73,9 +73,9 @@ class SparseGraph(Graph):
             raise GraphError(
                 f"edge_index must name nodes from 0 to {count - 1}. Got {edges.min()} to {edges.max()}."
             )
-        weight = (
-            np.ones(edges.shape[1]) if edge_weight is None else as_numbers(edge_weight, "edge_weight").ravel()
-        )
+        weight = np.ones(edges.shape[1])
+        if edge_weight is not None:
+            weight = as_numbers(edge_weight, "edge_weight").ravel()
         if len(weight) != edges.shape[1]:
             raise GraphError(
                 f"edge_weight must have one entry for each of the {edges.shape[1]} edges. Got {len(weight)}."
@@ -94,7 +94,7 @@ class SparseGraph(Graph):
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """D^(−1/2) A D^(−1/2): (n, n)."""
-        return linear_map(self.n_nodes, self._normalized.__matmul__)
+        return SymmetricMap(self.n_nodes, self._normalized.__matmul__)
 
     def spectrum(
         self, rank: int | None = None, *, solver: str = "auto", tolerance: float = 1e-6, random_state: int = 0
@@ -113,7 +113,10 @@ class SparseGraph(Graph):
         """
         check_choice("solver", solver, SOLVERS)
         check_positive("tolerance", tolerance)
-        null, _ = component_null_vectors(self.adjacency, self._degrees)
+        pieces, piece = connected_components(self.adjacency, directed=False)
+        null = np.zeros((self.n_nodes, pieces))
+        null[np.arange(self.n_nodes), piece] = np.sqrt(self._degrees)  # on each component
+        null /= np.linalg.norm(null, axis=0)
         if solver == "auto":
             solver = "dense" if self.n_nodes <= DENSE_NODES else "krylov"
         while True:
@@ -124,14 +127,9 @@ class SparseGraph(Graph):
                 mu, U = dense_eigenpairs(self._normalized.toarray(), wanted, deflate=null)
             else:
                 found = heat_eigenpairs(
-                    self._normalized.__matmul__,
-                    self.n_nodes,
-                    wanted,
-                    deflate=null,
-                    tolerance=tolerance,
-                    neighbours=self._normalized.nnz / self.n_nodes,
-                    random_state=random_state,
-                )
+                    self._normalized.__matmul__, self.n_nodes, wanted, deflate=null, tolerance=tolerance,
+                    neighbours=self._normalized.nnz / self.n_nodes, random_state=random_state,
+                )  # fmt: skip
                 mu, U = found.values, found.vectors
             U = U * orient(U)
             zeros = count_zeros(1 - mu)

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_choice, check_count
 from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, InputError, UnseenValueWarning
 from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
 from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, RuleLearner, Values
@@ -198,33 +198,20 @@ class TableEncoder:
             | {field: list(content) for field, content in vars(column.rule).items()}
             for column in self._fitted()
         ]
-        return {
-            "bins": self.bins,
-            "binning": self.binning,
-            "missing": self.missing,
-            "min_size": self.min_size,
-            "columns": columns,
-        }
+        settings = {"bins": self.bins, "binning": self.binning, "missing": self.missing}
+        return {**settings, "min_size": self.min_size, "columns": columns}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> TableEncoder:
         """The encoder that ``to_dict`` described."""
-        try:
-            encoder = cls(
-                state["bins"],
-                binning=state.get("binning", "width"),  # files of before have none
-                missing=state["missing"],
-                min_size=state["min_size"],
-            )
-            learned = []
-            for entry in state["columns"]:
-                make = {"Flag": Flag, "Bins": Bins, "Values": Values}[entry["rule"]]
-                rule = make(*(tuple(entry[field.name]) for field in fields(make)))
-                if len(rule) + (encoder.missing == "value") != len(entry["sizes"]):
-                    raise ValueError(f"wrong number of sizes in column {entry['name']!r}")
-                learned.append(Column(entry["name"], rule, tuple(entry["sizes"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"The description of a table encoder is damaged: {error!r}.") from None
+        encoder = cls(**{name: state[name] for name in ("bins", "binning", "missing", "min_size")})
+        learned = []
+        for entry in state["columns"]:
+            make = {"Flag": Flag, "Bins": Bins, "Values": Values}[entry["rule"]]
+            rule = make(*(tuple(entry[field.name]) for field in fields(make)))
+            if len(rule) + (encoder.missing == "value") != len(entry["sizes"]):
+                raise ValueError(f"wrong number of sizes in column {entry['name']!r}")
+            learned.append(Column(entry["name"], rule, tuple(entry["sizes"])))
         encoder._learned = tuple(learned)
         return encoder
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from pinvgcn.checks import as_sample_weight, check_non_negative, classes_of, known_labels
+from pinvgcn.checks import as_sample_weight, check_non_negative, classes_of, read_labels
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError, LabelError, ParameterError
 
@@ -33,7 +33,7 @@ class RowLabels:
     ) -> RowLabels:
         """From what was handed to ``fit``, of this rank's n rows."""
         with together(group):
-            present, labelled, announced = known_labels(y, n)
+            present, labelled, announced = read_labels(y, n)
             here = as_sample_weight(sample_weight, n)
         start, total = group.offset(n)
         rows = group.rows(start + np.flatnonzero(labelled))
