@@ -146,7 +146,7 @@ def test_what_lies_around_a_tile(tmp_path, monkeypatch):
             np.testing.assert_array_equal(points[places[:, 0].astype(int)], some)
             seen.append(places[:, 0])
         assert sorted(np.concatenate(seen)) == np.flatnonzero(expected).tolist()
-        assert all(values is None for _, values in tiles.around(tile, 5))
+        assert all(values.size == 0 for _, values in tiles.around(tile, 5))
 
 
 def test_tiles_hold_every_point_once_with_what_belongs_to_it(tmp_path):

@@ -42,17 +42,14 @@ from pinvgcn.spectra import Spectrum
 
 KINDS: dict[str, type[Nodes]] = {kind.kind: kind for kind in (CloudNodes, TableNodes, GraphNodes)}
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
-BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these
-    "spectrum.basis": 0,
-    "transduction_proba": 0,
-    "transduction": 0,
-    "features": 0,
-    "sets.above": 0,
-    "sets.sums": 0,
-    **dict.fromkeys(("around.keys", "around.counts", "around.sums"), 0),
-    **dict.fromkeys(("first.keys", "first.counts", "first.sums"), 0),
-    **dict.fromkeys(("shapes.keys", "shapes.first", "shapes.second", "shapes.height"), 0),
-}
+BY_NODE = dict.fromkeys(  # arrays with a row for each node or cell of a process, and the axis of these
+    (
+        "spectrum.basis", "transduction_proba", "transduction", "features", "sets.above", "sets.sums",
+        "around.keys", "around.counts", "around.sums", "first.keys", "first.counts", "first.sums",
+        "shapes.keys", "shapes.first", "shapes.second", "shapes.height",
+    ),
+    0,
+)  # fmt: skip
 
 
 class SavedModel(NamedTuple):
@@ -71,12 +68,10 @@ class SavedModel(NamedTuple):
         for name in BY_CLASS:
             if isinstance(parameters[name], list):
                 parameters[name] = dict(parameters[name])
-        fitted = fitted_from_state(
-            description, arrays, dropout=parameters["dropout"], filters=parameters["filters"]
-        )
-        return cls(
-            parameters, fitted, description["columns"], description["n_features_in"], description.get("about")
-        )
+        network = {name: parameters[name] for name in ("dropout", "filters")}
+        fitted = fitted_from_state(description, arrays, **network)
+        kept = (description[name] for name in ("columns", "n_features_in", "about"))
+        return cls(parameters, fitted, *kept)
 
     def write(self, path: str | Path) -> None:
         """The file, by all processes that share out the rows: each writes its own."""
@@ -120,12 +115,8 @@ def fitted_state(fitted: FittedModel) -> tuple[dict[str, Any], dict[str, np.ndar
     arrays = {f"spectrum.{name}": array for name, array in own.items()}
     for expert in ensemble.experts.values():  # those of a first look are among them
         arrays |= expert.state()
-    arrays |= {
-        "shift": scaling.shift,
-        "scale": scaling.scale,
-        "priors": fitted.priors,
-        "opinions": ensemble.exponents,
-    }
+    arrays |= {"shift": scaling.shift, "scale": scaling.scale}
+    arrays |= {"priors": fitted.priors, "opinions": ensemble.exponents}
     if ensemble.away is not None and places is not None:
         arrays["away"] = np.array(list(ensemble.away.values()))
         arrays |= {"places": places.points, "places.cells": places.cells}
@@ -193,6 +184,10 @@ def fitted_from_state(
     nodes = KINDS[saved["kind"]].from_state(saved, arrays)
     ensemble, first = _ensemble(description, arrays, nodes, spectrum, dropout, filters)
     places, held_away = _places(description, arrays)
+    smoothing = Smoothing(
+        description["neighbours"], description["averaged_over"], around, arrays.get("factors"),
+        *description["rounds"], arrays.get("trained"), description["away_power"],
+    )  # fmt: skip
     return FittedModel(
         classes=np.array(description["classes"], dtype=description["classes_dtype"]),
         nodes=nodes,
@@ -201,16 +196,7 @@ def fitted_from_state(
             arrays["shift"], arrays["scale"], description["n_extra"], scores, description["spread"]
         ),
         ensemble=ensemble,
-        smoothing=Smoothing(
-            description["neighbours"],
-            description["averaged_over"],
-            around,
-            arrays.get("factors"),
-            rounds=description["rounds"][0],
-            away_rounds=description["rounds"][1],
-            trained=arrays.get("trained"),
-            away_power=description["away_power"],
-        ),
+        smoothing=smoothing,
         conformal=PredictionSets.from_state(arrays, each),
         priors=arrays["priors"],
         transduction=arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1),
