@@ -29,12 +29,10 @@ class Seen(NamedTuple):
         return Seen(X[rows], V[rows], *(None if some is None else some[rows] for some in others))
 
     def of_all(self) -> Seen:
-        """Of the rows of all processes, each of which has a few."""
-        X, V, values, trust = self
-        group = V.group
-        values = None if values is None else rows_of_all(values, group)
-        trust = None if trust is None else group.rows(trust)
-        return Seen(rows_of_all(X, group), V.of_all(), values, trust)
+        """Of the rows of all processes, each of which has a few; places are not among it."""
+        group = self.basis.group
+        values = None if self.values is None else rows_of_all(self.values, group)
+        return Seen(rows_of_all(self.inputs, group), self.basis.of_all(), values)
 
 
 def of_member(number: int) -> str:

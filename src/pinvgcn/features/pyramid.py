@@ -60,22 +60,20 @@ class ColumnSums:
     starts: np.ndarray  # (c + 1,) int64, where in them a column begins
 
     @classmethod
-    def of(
-        cls, keys: np.ndarray, sums: np.ndarray, low: np.ndarray, high: np.ndarray, *, bits: int
-    ) -> ColumnSums:
+    def of(cls, cells: CellSums, *, bits: int) -> ColumnSums:
         """Of the cells of a level, which have ``bits`` bits."""
-        flat = keys * (1, 1, 0)
+        flat = cells.keys * (1, 1, 0)
         column, distinct = grouped(flat, in_curve_order(flat, 0), 0)
-        order = np.lexsort((keys[:, 2], column))
+        order = np.lexsort((cells.keys[:, 2], column))
         starts = np.concatenate([[0], np.bincount(column, minlength=len(distinct)).cumsum()])
-        total = totalled(np.ascontiguousarray(sums[:, IN_PLAN]), column, len(distinct))
+        total = totalled(np.ascontiguousarray(cells.sums[:, IN_PLAN]), column, len(distinct))
         most, found = 1 << (65 - 2 * bits), int(total[:, 0].max(initial=0))
         if found > most:  # sums of squares, each below 2^(2 bits − 2), would need more than 63 bits
             raise DataError(
                 f"A column of cells may hold {most:,} points at most. Got {found:,}; thin the cloud."
             )
-        heights = _heights(low, high, column, len(distinct))
-        return cls(distinct, total, *heights, keys[order, 2], starts)
+        heights = _heights(cells.low, cells.high, column, len(distinct))
+        return cls(distinct, total, *heights, cells.keys[order, 2], starts)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -155,8 +153,8 @@ class Pyramid:
     @cached_property
     def plans(self) -> list[ColumnSums]:
         """Whole columns of cells."""
-        cells = [(self.levels[level], self.lattice.bits + level) for level in self.lattice.plans]
-        return [ColumnSums.of(own.keys, own.sums, own.low, own.high, bits=bits) for own, bits in cells]
+        bits = self.lattice.bits
+        return [ColumnSums.of(self.levels[level], bits=bits + level) for level in self.lattice.plans]
 
     def shapes(self, points: Any, *, heard: Callable[[int], None] = lambda count: None) -> np.ndarray:
         """Features (m, f) of any points within this cloud, in single precision; see `local_geometry`.

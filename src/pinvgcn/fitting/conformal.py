@@ -71,28 +71,19 @@ class PredictionSets:
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
         own, group = rows - nodes.start, nodes.group
         here = (own >= 0) & (own < each.shape[1])
-        odds = np.zeros(len(rows))
-        odds[here] = odds_of(each[members[here], own[here]])[np.arange(here.sum()), codes[here]]
-        found = np.zeros(len(rows))
+        odds, place = np.zeros(len(rows)), np.arange(here.sum())
+        odds[here] = odds_of(each[members[here], own[here]])[place, codes[here]]
+        found = np.zeros(len(rows), dtype=np.int64)
         found[here] = each[members[here], own[here]].argmax(axis=1)
-        plain = cls(
-            group.sum(odds),  # each label is on one rank
-            codes,
-            members,
-            np.empty((0, 0), dtype=np.int32),
-            around,
-            group.sum(found).astype(np.int64),
-            rows,
-            separate,
-        )
+        odds, found = group.sum(odds), group.sum(found)  # each label is on one rank
+        plain = cls(odds, codes, members, np.empty((0, 0)), around, found, rows, separate)
         return replace(plain, above=plain.count(each))
 
     def at(
         self, scores: Sequence[np.ndarray], smoothing: Smoothing, points: np.ndarray | None, among: str
     ) -> np.ndarray:
         """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
-        flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
-        flat = smoothing.weighed(flat)
+        flat = smoothing.weighed(np.hstack([softmax(s, axis=1) for s in scores]))  # (m, members · classes)
         if points is not None:
             flat = smoothing.averaged(flat, points, self.around, among, rounds=smoothing.rounds_at(False))
         return self.from_averages(flat)
@@ -108,9 +99,8 @@ class PredictionSets:
         for rows in ranges(len(above), BLOCK):
             odds = odds_of(each[:, rows])
             for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
-                known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
-                here = odds[number, :, code] * (1 + SAME)
-                above[rows, code] += len(known) - np.searchsorted(known, here, side="right")
+                known = self.odds[(self.members == number) & (self.codes == code)]
+                above[rows, code] += larger(known, odds[number, :, code] * (1 + SAME))
         return above
 
     def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:
@@ -174,6 +164,11 @@ def check_coverage(coverage: float, counts: np.ndarray, classes: Sequence[Any]) 
     """Raise before a fit what sets of this coverage would raise after it, by the labels of each class."""
     # the only label of a class is kept from nobody
     places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
+
+
+def larger(known: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """How many of the odds that are ``known`` are larger than each of these ``odds``: (m,)."""
+    return (len(known) - np.searchsorted(np.sort(known), odds, side="right")).astype(np.int32)
 
 
 def odds_of(P: np.ndarray) -> np.ndarray:

@@ -114,10 +114,7 @@ class LabelledPlaces:
 
 def nearest(tree: cKDTree, points: np.ndarray) -> np.ndarray:
     """The distance from each point to the nearest one of the tree: (m,)."""
-    if not len(points):
-        return np.zeros(0)
-    found: Any = tree.query(points, workers=cores())[0]
-    return np.asarray(found)
+    return np.asarray(tree.query(points, workers=cores())[0]) if len(points) else np.zeros(0)
 
 
 @compiled
@@ -126,11 +123,8 @@ def _supported(positions, bits, table, keys):  # type: ignore[no-untyped-def]
     half = 1 << (bits - 1)
     out = np.zeros(len(positions), np.bool_)
     for i in range(len(positions)):
-        x, y, z = (
-            (positions[i, 0] + half) >> bits,
-            (positions[i, 1] + half) >> bits,
-            (positions[i, 2] + half) >> bits,
-        )
+        x, y = (positions[i, 0] + half) >> bits, (positions[i, 1] + half) >> bits
+        z = (positions[i, 2] + half) >> bits
         for s in range(8):
             if find(table, keys, x - 1 + (s & 1), y - 1 + ((s >> 1) & 1), z - 1 + (s >> 2)) >= 0:
                 out[i] = True

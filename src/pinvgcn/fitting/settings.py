@@ -117,11 +117,13 @@ class FitSettings:
                 X, sigma=sigma, loops=self.loops, geometry=self.geometry, shapes=shapes, group=group
             )
         if kind == "categorical":
-            names = ("bins", "binning", "missing", "min_size", "numbers")
-            return TableNodes(X, **{name: getattr(self, name) for name in names}, group=group)
+            return TableNodes(X, self._encoder(), numbers=self.numbers, group=group)
         raise ParameterError(
             f"graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got {self.graph!r} instead."
         )
+
+    def _encoder(self) -> TableEncoder:
+        return TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
 
     def labels(self, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
         """The labels of these nodes."""
@@ -136,7 +138,7 @@ class FitSettings:
                 f"sigma must be a positive number, 'auto' or 'labels'. Got {self.sigma!r} instead."
             )
         check_non_negative("loops", self.loops)
-        TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
+        self._encoder()
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.tolerance is not None:

@@ -137,24 +137,9 @@ class TableNodes(Nodes):
     missing: MissingNumbers | None = None  # numbers of cells that lack theirs; None if training has them all
     background: PlainRows | None  # some rows of training, with which others are compared
 
-    def __init__(
-        self,
-        X: Any,
-        *,
-        bins: int,
-        binning: str,
-        missing: str,
-        min_size: int,
-        numbers: bool = False,
-        group: Group = ALONE,
-    ) -> None:
-        graph = Hypergraph.from_table(
-            X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
-        )
-        assert graph.encoder is not None
-        self.graph = graph
-        self.encoder: TableEncoder = graph.encoder
-        self.features = graph.incidence
+    def __init__(self, X: Any, encoder: TableEncoder, *, numbers: bool, group: Group = ALONE) -> None:
+        self.graph = graph = Hypergraph.encoded(X, encoder, group)
+        self.encoder, self.features = encoder, graph.incidence
         self.with_numbers = numbers and len(self.encoder.number_columns) > 0
         if self.with_numbers:
             self.missing = MissingNumbers.of(self.encoder.known_numbers(X), group)

@@ -51,9 +51,9 @@ class Graph(ABC):
     def __len__(self) -> int:
         return self.n_nodes
 
-    def check_joined(self, degrees: np.ndarray, floor: float, what_to_do: str) -> None:
-        """Every degree is above the floor, on every rank: D^(−1/2) exists."""
-        alone = np.flatnonzero(~(degrees > floor))
+    def check_joined(self, isolated: np.ndarray, what_to_do: str) -> None:
+        """No node is ``isolated`` (n,) on any rank: D^(−1/2) exists."""
+        alone = np.flatnonzero(isolated)
         count = self.group.sum(len(alone))
         own = self.start + int(alone[0]) if len(alone) else np.iinfo(np.int64).max
         first = self.group.smallest(own)

@@ -104,10 +104,9 @@ class GaussianGraph(Graph):
     @cached_property
     def degrees(self) -> np.ndarray:
         """d_i = Σ_j A_ij: (n,)."""
-        degrees, floor = self._sums()
-        if self.group.sum(int((~(degrees > floor)).sum())):
-            advice = self._how_to_connect(~(degrees > floor))
-            self.check_joined(degrees, floor, advice)
+        degrees, alone = self._sums()
+        if self.group.sum(int(alone.sum())):
+            self.check_joined(alone, self._how_to_connect(alone))
         return degrees
 
     @cached_property
@@ -115,10 +114,10 @@ class GaussianGraph(Graph):
         """Σ_j φ(x_j)"""
         return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)))
 
-    def _sums(self) -> tuple[np.ndarray, float]:
-        """Σ_j A_ij, and the size at which that cannot be told from 0."""
-        sums = self.kernel.evaluate(self.points, self._ones, 1)[:, 0]
-        return sums - (1 - self.loops), degree_floor(self.n_total, self.kernel.precision)
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Σ_j A_ij, and where that cannot be told from 0."""
+        sums = self.kernel.evaluate(self.points, self._ones, 1)[:, 0] - (1 - self.loops)
+        return sums, ~(sums > degree_floor(self.n_total, self.kernel.precision))
 
     def _how_to_connect(self, alone: np.ndarray) -> str:
         """The advice for points that nothing reaches: a σ that was seen to reach them.
@@ -130,8 +129,7 @@ class GaussianGraph(Graph):
         while not reached and needed < np.inf:
             needed = float(f"{1.1 * needed:.3g}")
             other = GaussianGraph(self.points, needed, loops=self.loops, process_group=self.group)
-            degrees, floor = other._sums()
-            reached = not self.group.sum(int((~(degrees > floor)).sum()))
+            reached = not self.group.sum(int(other._sums()[1].sum()))
         return (
             f"no weight to any other point can be told from 0 at sigma={self.sigma:g}. "
             f"Use sigma={needed:g} or more, remove outliers, or set loops=1"
@@ -189,15 +187,15 @@ class GaussianGraph(Graph):
             Of the vectors that an iteration starts from; the same seed gives the same bits.
         """
         check_choice("solver", solver, SOLVERS)
-        goal = check_positive("tolerance", tolerance) if tolerance is not None else self._tolerance
+        usual = 1e-6 if self.n_total <= SMALL else 1e-3
+        goal = usual if tolerance is None else check_positive("tolerance", tolerance)
         wanted = resolve_rank(rank, 60, self.n_total - 1)
         self.degrees  # noqa: B018 - isolated points are named before anything is solved
         problem = self._problem(wanted, goal)
         if solver == "auto":
             solver, reason = choose(problem)
         else:
-            reason = ASKED_FOR
-            refused = refusal(problem, solver)
+            reason, refused = ASKED_FOR, refusal(problem, solver)
             if refused is not None:
                 raise ParameterError(
                     f"solver={solver!r} does not take this graph: {refused}; use solver='auto'."
@@ -221,17 +219,12 @@ class GaussianGraph(Graph):
         why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
         return warn_if_short(rank, spectrum, why)
 
-    @property
-    def _tolerance(self) -> float:
-        return 1e-6 if self.n_total <= SMALL else 1e-3
-
     def _problem(self, rank: int, tolerance: float) -> KernelProblem:
         # the kernel's error at a node is at most n ε beside its degree
         least = self.group.smallest(float(self.degrees.min(initial=np.inf)))
         precision = max(min(1e-3 * tolerance, 1e-3 * least / self.n_total), 1e-13)
-        return KernelProblem(
-            self.points, self._box, self.sigma, rank, precision, self.group.size, self.n_total
-        )
+        shared = self.group.size, self.n_total
+        return KernelProblem(self.points, self._box, self.sigma, rank, precision, *shared)
 
     def _solver(
         self, solver: str, problem: KernelProblem, tolerance: float, random_state: int

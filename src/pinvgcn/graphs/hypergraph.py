@@ -70,7 +70,7 @@ class Hypergraph(Graph):
         if self._total == 0:
             raise GraphError("incidence must have a row on some rank. Got none.")
         advice = "they belong to no hyperedge: remove them, or give them a value that other rows have"
-        self.check_joined(self._degrees, 0.0, advice)
+        self.check_joined(~(self._degrees > 0), advice)
         self._sizes = self.group.sum(np.asarray(self.incidence.sum(axis=0)).ravel())  # B
         if not (self._sizes > 0).all():
             empty = int(np.flatnonzero(self._sizes <= 0)[0])
@@ -122,8 +122,12 @@ class Hypergraph(Graph):
             Of ``torch.distributed``, whose ranks share out the rows: each hands in its own rows, which may be
             none, of the same columns. The hyperedges are those of all rows.
         """
-        group = Group.of(process_group)
         encoder = TableEncoder(bins, binning=binning, missing=missing, min_size=min_size)
+        return cls.encoded(frame, encoder, Group.of(process_group))
+
+    @classmethod
+    def encoded(cls, frame: Any, encoder: TableEncoder, group: Group) -> Hypergraph:
+        """The same by an encoder that has seen nothing yet."""
         graph = cls(encoder.fit_transform(frame, group), process_group=group)
         graph.encoder = encoder
         return graph
@@ -189,11 +193,10 @@ class Hypergraph(Graph):
         roots = sp.diags_array(np.sqrt(self.distinct.counts))
         factor = sp.csr_array(roots @ self.factor[self.distinct.first])
         null_edges, null_coefficients = self._null_space()
-        components = null_edges.shape[1]
         by_edges = self.n_hyperedges <= factor.shape[0] or not self.group.alone
         side = self.n_hyperedges if by_edges else factor.shape[0]
         rows = factor.shape[0] if self.group.alone else self._total
-        wanted = resolve_rank(rank, side, min(side, rows) - components)
+        wanted = resolve_rank(rank, side, min(side, rows) - null_edges.shape[1])
         if solver == "auto":
             solver = "dense" if side <= DENSE_SIDE else "krylov"
         deflate = null_edges if by_edges else factor @ null_edges
@@ -215,9 +218,8 @@ class Hypergraph(Graph):
         real = mu > NUMERICAL_RANK
         mu, X = mu[real], X[:, real]
         right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
-        spectrum = self._finish(
-            null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, factor, solver
-        )
+        Z = np.sqrt(self.weights / self._sizes)[:, None] * right
+        spectrum = self._finish(null_coefficients, Z, factor, solver)
         if solver == "krylov":
             warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
         return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
@@ -352,9 +354,7 @@ class Hypergraph(Graph):
 
         edges = self._total_of(V, lambda rows: factor[rows].T @ vectors(rows))  # H̃ᵀu: (|E|, r)
         mu = self._total_of(V, lambda rows: np.einsum("ij,ij->j", vectors(rows), factor[rows] @ edges))
-        squares = self._total_of(
-            V, lambda rows: ((factor[rows] @ edges - vectors(rows) * mu) ** 2).sum(axis=0)
-        )
+        squares = self._total_of(V, lambda rows: ((factor[rows] @ edges - vectors(rows) * mu) ** 2).sum(0))
         return mu, np.sqrt(squares)
 
     def _total_of(self, V: np.ndarray, part: Callable[[slice], np.ndarray]) -> np.ndarray:

@@ -52,7 +52,7 @@ class SparseGraph(Graph):
         self.adjacency: sp.csr_array = A
         self.n_nodes = A.shape[0]
         self._degrees = np.asarray(A.sum(axis=1)).ravel()
-        self.check_joined(self._degrees, 0.0, "remove them or set loops=1")
+        self.check_joined(~(self._degrees > 0), "remove them or set loops=1")
         scale = sp.diags_array(1 / np.sqrt(self._degrees))
         self._normalized: sp.csr_array = sp.csr_array(scale @ A @ scale)
 
