@@ -27,12 +27,9 @@ class Graph(ABC):
     """
 
     n_nodes: int
+    n_total: int  # the nodes of all ranks
     group: Group = ALONE
     start: int = 0  # the number of this rank's first node among all
-
-    @property
-    def n_total(self) -> int:
-        return self.n_nodes
 
     @property
     @abstractmethod

@@ -60,7 +60,7 @@ class GaussianGraph(Graph):
         # a copy: what the graph was made from, whatever happens to the array
         self.points = as_shared_matrix(points, "points", self.group).copy()
         self.n_nodes = len(self.points)
-        self.start, self._total = self.group.offset(self.n_nodes)
+        self.start, self.n_total = self.group.offset(self.n_nodes)
         if self.n_total < 2:
             raise DataError(
                 f"A graph needs at least 2 points. Got n_samples={self.n_total} (1 sample) instead."
@@ -79,10 +79,6 @@ class GaussianGraph(Graph):
             told = ", ".join(f"{a} and {b}" for a, b in settings)
             raise ParameterError(f"sigma and loops must be the same on all ranks. Got {told} instead.")
         self.sigma = automatic_sigma(self.points, self.group) if given is None else given
-
-    @property
-    def n_total(self) -> int:
-        return self._total
 
     def __repr__(self) -> str:
         n, d = self.points.shape

@@ -66,8 +66,8 @@ class Hypergraph(Graph):
             raise GraphError(f"incidence must have as many columns on every rank. Got {widths} instead.")
         if not (self.group.smallest(self.weights) == self.group.largest(self.weights)).all():
             raise GraphError("weights must be the same on every rank. Got others; hand in the same array.")
-        self.start, self._total = self.group.offset(self.n_nodes)
-        if self._total == 0:
+        self.start, self.n_total = self.group.offset(self.n_nodes)
+        if self.n_total == 0:
             raise GraphError("incidence must have a row on some rank. Got none.")
         advice = "they belong to no hyperedge: remove them, or give them a value that other rows have"
         self.check_joined(~(self._degrees > 0), advice)
@@ -136,10 +136,6 @@ class Hypergraph(Graph):
         return f"Hypergraph({self.n_nodes} nodes, {self.n_hyperedges} hyperedges)"
 
     @property
-    def n_total(self) -> int:
-        return self._total
-
-    @property
     def n_hyperedges(self) -> int:
         """|E|"""
         return int(self.incidence.shape[1])
@@ -195,7 +191,7 @@ class Hypergraph(Graph):
         null_edges, null_coefficients = self._null_space()
         by_edges = self.n_hyperedges <= factor.shape[0] or not self.group.alone
         side = self.n_hyperedges if by_edges else factor.shape[0]
-        rows = factor.shape[0] if self.group.alone else self._total
+        rows = factor.shape[0] if self.group.alone else self.n_total
         wanted = resolve_rank(rank, side, min(side, rows) - null_edges.shape[1])
         if solver == "auto":
             solver = "dense" if side <= DENSE_SIDE else "krylov"
@@ -304,14 +300,14 @@ class Hypergraph(Graph):
             return count, component[n:]
         # hyperedges that are joined on some rank are joined: ranks' components, then hyperedges
         parts = np.concatenate(self.group.parts(component[n:].astype(np.int64)))
-        offsets = np.repeat(np.arange(self.group.size) * (self._total + edges), edges)
+        offsets = np.repeat(np.arange(self.group.size) * (self.n_total + edges), edges)
         _, place = np.unique(parts + offsets, return_inverse=True)
         several, edge = place.max() + 1, np.tile(np.arange(edges), self.group.size)
         pairs = (np.ones(len(place)), (place, several + edge))
         whole = sp.csr_array(pairs, shape=(several + edges, several + edges))
         count, found = connected_components(whole, directed=False)
         found = found[several:]
-        first = np.full(count, self._total)
+        first = np.full(count, self.n_total)
         np.minimum.at(first, found[H.col], self.start + self.distinct.first[H.row])
         place_of = np.empty(count, dtype=np.int64)
         place_of[np.argsort(self.group.smallest(first))] = np.arange(count)
@@ -364,7 +360,7 @@ class Hypergraph(Graph):
     def _triangle(self, roots: np.ndarray, V: np.ndarray, gram: np.ndarray) -> np.ndarray:
         """R of ``roots`` V = QR, with a positive diagonal. Of many rows it is found from ``gram`` = RᵀR, near
         the identity, so that no digits are lost."""
-        if self._total > BLOCK:
+        if self.n_total > BLOCK:
             return scipy.linalg.cholesky(gram)
         R: Any = np.linalg.qr(roots * V, mode="r")
         if not self.group.alone:  # of the rows of all ranks

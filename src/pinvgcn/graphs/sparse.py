@@ -50,7 +50,7 @@ class SparseGraph(Graph):
             A.eliminate_zeros()
         self.loops = loops
         self.adjacency: sp.csr_array = A
-        self.n_nodes = A.shape[0]
+        self.n_nodes = self.n_total = A.shape[0]
         self._degrees = np.asarray(A.sum(axis=1)).ravel()
         self.check_joined(~(self._degrees > 0), "remove them or set loops=1")
         scale = sp.diags_array(1 / np.sqrt(self._degrees))
