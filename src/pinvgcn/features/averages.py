@@ -65,9 +65,8 @@ class Averages:
 
     def _within(self, cell_at: np.ndarray, keys: np.ndarray) -> Averages:
         """Over other cells (c, 3), in which these are at (m,)."""
-        parts = np.column_stack([self.counts, self.sums])
-        counts, sums = np.split(totalled(parts, cell_at, len(keys)), [1], axis=1)
-        return Averages(self.lattice, keys, counts[:, 0].copy(), sums.copy())
+        counts = totalled(self.counts[:, None], cell_at, len(keys))[:, 0]
+        return Averages(self.lattice, keys, counts, totalled(self.sums, cell_at, len(keys)))
 
     def state(self) -> dict[str, np.ndarray]:
         """What a file keeps."""

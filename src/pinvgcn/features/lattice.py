@@ -157,25 +157,24 @@ def _codes(positions, bits):  # type: ignore[no-untyped-def]
 
 @inlined
 def slot_of(table, keys, x, y, z):  # type: ignore[no-untyped-def]
-    """Where in a table the row of a cell in ``keys`` stands, or would stand."""
+    """Where in a table a cell stands, or would stand, and its row in ``keys``, or −1."""
     mask = len(table) - 1
     h = x * 0x1E3779B97F4A7C15 ^ y * 0x3F58476D1CE4E5B9 ^ z * 0x14D049BB133111EB
     h ^= h >> 32
     h *= 0x369DEA0F31A53F85
     h ^= h >> 29
     at = h & mask
-    while table[at] >= 0:
-        row = table[at]
-        if keys[row, 0] == x and keys[row, 1] == y and keys[row, 2] == z:
-            break
+    row = table[at]
+    while row >= 0 and (keys[row, 0] != x or keys[row, 1] != y or keys[row, 2] != z):
         at = (at + 1) & mask
-    return at
+        row = table[at]
+    return at, row
 
 
 @inlined
 def find(table, keys, x, y, z):  # type: ignore[no-untyped-def]
     """The row of a cell in ``keys``, or −1."""
-    return table[slot_of(table, keys, x, y, z)]
+    return slot_of(table, keys, x, y, z)[1]
 
 
 @inlined
@@ -193,8 +192,9 @@ def totalled(rows, cell, count):  # type: ignore[no-untyped-def]
     """Rows of whole numbers that belong to the same cell, added up: (count, …)."""
     total = np.zeros((count, rows.shape[1]), np.int64)
     for i in range(len(cell)):
+        j = cell[i]
         for k in range(rows.shape[1]):
-            total[cell[i], k] += rows[i, k]
+            total[j, k] += rows[i, k]
     return total
 
 
@@ -212,7 +212,8 @@ def tabulated(keys):  # type: ignore[no-untyped-def]
     """The table by which ``find`` finds the distinct cells (c, 3)."""
     table = _empty_table(len(keys))
     for row in range(len(keys)):
-        table[slot_of(table, keys, keys[row, 0], keys[row, 1], keys[row, 2])] = row
+        at, _ = slot_of(table, keys, keys[row, 0], keys[row, 1], keys[row, 2])
+        table[at] = row
     return table
 
 
@@ -240,11 +241,10 @@ def grouped(positions, order, bits):  # type: ignore[no-untyped-def]
         i = order[k]
         x, y, z = positions[i, 0] >> bits, positions[i, 1] >> bits, positions[i, 2] >> bits
         if now < 0 or keys[now, 0] != x or keys[now, 1] != y or keys[now, 2] != z:
-            at = slot_of(table, keys, x, y, z)
-            if table[at] < 0:
-                table[at] = count
+            at, now = slot_of(table, keys, x, y, z)
+            if now < 0:
+                now = table[at] = count
                 keys[count, 0], keys[count, 1], keys[count, 2] = x, y, z
                 count += 1
-            now = table[at]
         cell[i] = now
     return cell, keys[:count].copy()
