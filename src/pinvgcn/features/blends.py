@@ -66,6 +66,21 @@ def in_plane(a, b, d):  # type: ignore[no-untyped-def]
     return first, second
 
 
+@inlined
+def add_moved(out, n, x, y, z, xx, xy, xz, yy, yz, zz, dx, dy, dz):  # type: ignore[no-untyped-def]
+    """Add to ``out`` (10,) sums of a cell, about another centre: its own one lies at dx, dy, dz from there."""
+    out[0] += n
+    out[1] += x + n * dx
+    out[2] += y + n * dy
+    out[3] += z + n * dz
+    out[4] += xx + 2 * dx * x + n * dx * dx
+    out[5] += xy + dx * y + dy * x + n * dx * dy
+    out[6] += xz + dx * z + dz * x + n * dx * dz
+    out[7] += yy + 2 * dy * y + n * dy * dy
+    out[8] += yz + dy * z + dz * y + n * dy * dz
+    out[9] += zz + 2 * dz * z + n * dz * dz
+
+
 @compiled
 def shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, column, dense, level):  # type: ignore[no-untyped-def]
     """The features of one level, at the positions of ``rows``, into ``out`` from ``column`` on.
@@ -96,22 +111,15 @@ def shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, colum
             for s in range(8):
                 dx, dy, dz = (s & 1) - 0.5, ((s >> 1) & 1) - 0.5, (s >> 2) - 0.5
                 j = find(table, keys, vx - 1 + (s & 1), vy - 1 + ((s >> 1) & 1), vz - 1 + (s >> 2))
-                cell = moved[corner, s]
+                moved[corner, s] = 0.0
                 if j < 0:
-                    cell[:] = 0.0
                     continue
-                n = float(sums[j, 0])
-                sx, sy, sz = sums[j, 1] / size, sums[j, 2] / size, sums[j, 3] / size
-                cell[0] = n
-                cell[1] = sx + n * dx
-                cell[2] = sy + n * dy
-                cell[3] = sz + n * dz
-                cell[4] = sums[j, 4] / size / size + 2 * dx * sx + n * dx * dx
-                cell[5] = sums[j, 5] / size / size + dx * sy + dy * sx + n * dx * dy
-                cell[6] = sums[j, 6] / size / size + dx * sz + dz * sx + n * dx * dz
-                cell[7] = sums[j, 7] / size / size + 2 * dy * sy + n * dy * dy
-                cell[8] = sums[j, 8] / size / size + dy * sz + dz * sy + n * dy * dz
-                cell[9] = sums[j, 9] / size / size + 2 * dz * sz + n * dz * dz
+                own = sums[j]
+                add_moved(
+                    moved[corner, s], float(own[0]), own[1] / size, own[2] / size, own[3] / size,
+                    own[4] / size / size, own[5] / size / size, own[6] / size / size, own[7] / size / size,
+                    own[8] / size / size, own[9] / size / size, dx, dy, dz,
+                )  # fmt: skip
                 lowest, highest = min(lowest, low[j]), max(highest, high[j])
             lows[corner], highs[corner] = lowest, highest
         tx = (x + half - (vx << bits)) / size

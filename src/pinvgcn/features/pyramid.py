@@ -18,7 +18,7 @@ import numpy as np
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
-from pinvgcn.features.blends import adapt, in_plan, shapes
+from pinvgcn.features.blends import adapt, add_moved, in_plan, shapes
 from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated, totalled
 
 IN_PLAN = (0, 1, 2, 4, 5, 7)  # of the sums of a cell: n, Σx, Σy, Σxx, Σxy, Σyy
@@ -216,16 +216,7 @@ def _summed(positions, cell, count, bits):  # type: ignore[no-untyped-def]
         j = cell[i]
         x, y = (positions[i, 0] & mask) - half, (positions[i, 1] & mask) - half
         z = (positions[i, 2] & mask) - half
-        sums[j, 0] += 1
-        sums[j, 1] += x
-        sums[j, 2] += y
-        sums[j, 3] += z
-        sums[j, 4] += x * x
-        sums[j, 5] += x * y
-        sums[j, 6] += x * z
-        sums[j, 7] += y * y
-        sums[j, 8] += y * z
-        sums[j, 9] += z * z
+        add_moved(sums[j], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, x, y, z)
     return sums
 
 
@@ -250,15 +241,9 @@ def _coarser(keys, sums, parent, count, bits):  # type: ignore[no-untyped-def]
         dx = quarter if keys[i, 0] & 1 else -quarter
         dy = quarter if keys[i, 1] & 1 else -quarter
         dz = quarter if keys[i, 2] & 1 else -quarter
-        n, x, y, z = sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3]
-        total[j, 0] += n
-        total[j, 1] += x + n * dx
-        total[j, 2] += y + n * dy
-        total[j, 3] += z + n * dz
-        total[j, 4] += sums[i, 4] + 2 * dx * x + n * dx * dx
-        total[j, 5] += sums[i, 5] + dx * y + dy * x + n * dx * dy
-        total[j, 6] += sums[i, 6] + dx * z + dz * x + n * dx * dz
-        total[j, 7] += sums[i, 7] + 2 * dy * y + n * dy * dy
-        total[j, 8] += sums[i, 8] + dy * z + dz * y + n * dy * dz
-        total[j, 9] += sums[i, 9] + 2 * dz * z + n * dz * dz
+        own = sums[i]
+        add_moved(
+            total[j], own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9],
+            dx, dy, dz,
+        )  # fmt: skip
     return total
