@@ -24,15 +24,11 @@ UNLABELLED = -1  # the code of a node without a label, in encoded labels and in 
 UNLABELLED_AS_TEXT = ("", "-1", "-1.0", "nan", "None", "<NA>")  # what numpy and pandas make of it beside text
 
 
-def _describe_positions(mask: np.ndarray, limit: int = 3) -> str:
+def _describe_positions(mask: np.ndarray) -> str:
     """'row 4', 'rows 4, 7 and 12', 'rows 4, 7, 12 and 96 more' for a boolean mask over rows."""
-    rows = np.flatnonzero(mask)
-    shown = [str(row) for row in rows[:limit]]
-    if len(rows) == 1:
-        return f"row {shown[0]}"
-    if len(rows) <= limit:
-        return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
-    return f"rows {', '.join(shown)} and {len(rows) - limit} more"
+    rows = np.flatnonzero(mask).tolist()
+    shown = [*map(str, rows[:3]), *([f"{len(rows) - 3} more"] if len(rows) > 3 else [])]
+    return f"row {shown[0]}" if len(rows) == 1 else f"rows {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def as_matrix(values: Any, name: str, *, least: int = 1) -> np.ndarray:

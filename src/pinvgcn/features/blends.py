@@ -68,7 +68,7 @@ def in_plane(a, b, d):  # type: ignore[no-untyped-def]
 
 @inlined
 def add_moved(out, n, x, y, z, xx, xy, xz, yy, yz, zz, dx, dy, dz):  # type: ignore[no-untyped-def]
-    """Add to ``out`` (10,) sums of a cell, about another centre: its own one lies at dx, dy, dz from there."""
+    """Add to ``out`` (10,) the sums of a cell, about a centre from which its own one lies at dx, dy, dz."""
     out[0] += n
     out[1] += x + n * dx
     out[2] += y + n * dy

@@ -264,12 +264,8 @@ def _numbers_rows(name: str, values: np.ndarray, cells: ColumnCounts, distinct: 
         return False
     reach = (distinct[-1] - distinct[0] + 1) / len(distinct) * cells.share
     rising = bool((cells.counts == 1).all() and (np.diff(values) > 0).all())
-    return (reach < 10 and rising) or reach <= 1.1 or bool(_ID.search(_spaced(name)))
-
-
-def _spaced(name: str) -> str:
-    """customerId → customer Id"""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)  # customerId → customer Id
+    return (reach < 10 and rising) or reach <= 1.1 or bool(_ID.search(spaced))
 
 
 def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, rare: int) -> ColumnPlan:

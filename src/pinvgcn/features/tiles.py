@@ -273,7 +273,9 @@ def shared_tiles(
     if group.rank == 0:
         for part in parts:
             shutil.rmtree(part)
-        _save(tiles)
+        said = {name: getattr(tiles, name) for name in ("columns", "beside", "size", "counts")}
+        said |= {"low": tiles.low.tolist(), "high": tiles.high.tolist()}
+        write_text(folder / FILE, json.dumps(said), error=ScanFileError)
     group.wait()
     return tiles
 
@@ -298,12 +300,6 @@ def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
         for part in there:
             with part.open("rb") as file:
                 shutil.copyfileobj(file, whole, 2**24)
-
-
-def _save(tiles: Tiles) -> None:
-    said = {name: getattr(tiles, name) for name in ("columns", "beside", "size", "counts")}
-    said |= {"low": tiles.low.tolist(), "high": tiles.high.tolist()}
-    write_text(tiles.folder / FILE, json.dumps(said), error=ScanFileError)
 
 
 def saved_tiles(folder: Path, group: Group) -> Tiles:

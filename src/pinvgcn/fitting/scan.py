@@ -211,11 +211,9 @@ class Scan(NamedTuple):
             return AccuracyEstimate.none(*NOTHING_HELD_OUT, basis=BASIS)
         if self.single:
             names = ", ".join(str(self.labels.classes[code]) for code in self.single)
-            return AccuracyEstimate.none(
-                f"all labels of {names} lie in one place, so that nothing tells what else looks like it",
-                f"label {names} in two more places, far from the first",
-                basis=BASIS,
-            )
+            reason = f"all labels of {names} lie in one place, so that nothing tells what else looks like it"
+            advice = f"label {names} in two more places, far from the first"
+            return AccuracyEstimate.none(reason, advice, basis=BASIS)
         if told_apart(conformal.found, conformal.codes, P.shape[1]) < APART:
             return AccuracyEstimate.none(*NOT_TOLD_APART, basis=BASIS)
         right = conformal.found == conformal.codes
