@@ -39,7 +39,7 @@ OWN = ("verbose", "device", "random_state")  # process ranks may have these diff
 
 @dataclass(frozen=True)
 class ResolvedSettings:
-    """The settings of a fit to certain nodes: what was asked for, and what is "auto" there."""
+    """The settings of a fit to certain nodes: what was asked for, and what each "auto" of it means there."""
 
     asked: FitSettings
     network: NetworkSettings
