@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinvgcn.errors import ColumnError
+from pinvgcn.errors import ColumnError, ModelFileError
 from pinvgcn.features import ColumnRecipe
 from pinvgcn.features.table_cells import find_decimal, find_format, parse_dates, parse_numbers
 from pinvgcn.features.table_columns import RARE
@@ -274,7 +274,7 @@ def test_a_column_that_is_missing_in_a_new_file() -> None:
     [{}, {"plans": [{}]}, {"plans": [{"name": "a", "kind": "colour"}]}, {"plans": 3}, {"plans": ["a"]}],
 )
 def test_a_damaged_recipe(state: dict[str, Any]) -> None:
-    with pytest.raises((AttributeError, KeyError, TypeError, ValueError)):
+    with pytest.raises((AttributeError, KeyError, ModelFileError, TypeError)):
         ColumnRecipe.from_dict(state)
 
 

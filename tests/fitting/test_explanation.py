@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from pinvgcn import PinvGCNClassifier, SparseGraph
-from pinvgcn.errors import ColumnError, DataError, ParameterError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, ModelFileError, ParameterError, UnseenValueWarning
 from pinvgcn.fitting.table_nodes import PlainRows
 
 RNG = np.random.default_rng(0)
@@ -188,7 +188,7 @@ def test_rows_of_mixed_types_are_kept():
 
 @pytest.mark.parametrize("state", [{"a": [[0, 1], ["x"]]}, {"a": [[0], [None]]}, {"a": 3}, {}, [1]])
 def test_damaged_rows_are_refused(state):
-    with pytest.raises((AttributeError, TypeError, ValueError)):
+    with pytest.raises((AttributeError, ModelFileError, TypeError, ValueError)):
         PlainRows.from_dict(state)
 
 

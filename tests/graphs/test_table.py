@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinvgcn.errors import ColumnError, DataError, InputError, ParameterError
+from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, ParameterError
 from pinvgcn.graphs.table import TableEncoder
 
 FRAME = pd.DataFrame(
@@ -632,7 +632,7 @@ def test_damaged_descriptions() -> None:
     no_sizes = good | {"columns": [good["columns"][0] | {"sizes": [1]}]}
     no_rule = good | {"columns": [good["columns"][0] | {"rule": "Guess"}]}
     for damaged in (no_bins, no_sizes, no_rule, good | {"bins": 0}, good | {"columns": None}):
-        with pytest.raises((KeyError, TypeError, ValueError)):
+        with pytest.raises((KeyError, ModelFileError, ParameterError, TypeError)):
             TableEncoder.from_dict(damaged)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.distributed.rows import in_subsample
+from pinvgcn.errors import ModelFileError
 from pinvgcn.features.normal_scores import NormalScores
 
 KNOTS = 64  # values that are kept of a column
@@ -107,7 +108,7 @@ class MissingNumbers:
         sound &= all(k.shape == s.shape and k.ndim == 1 and len(k) > 0 for k, s in pairs)
         sound &= all(bool(np.isfinite(own).all()) for own in (*knots, *scores, R))
         if not (sound and (R == R.T).all() and np.linalg.eigvalsh(R)[0] > 0):
-            raise ValueError("missing numbers of a table do not fit its columns")
+            raise ModelFileError("missing numbers of a table must fit its columns")
         return cls(knots, scores, R)
 
 

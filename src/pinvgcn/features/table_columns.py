@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.errors import ColumnError
+from pinvgcn.errors import ColumnError, ModelFileError
 from pinvgcn.features.table_cells import as_text, cells_of, parse_dates, parse_numbers, whole_text
 from pinvgcn.features.table_plans import (
     FIELDS,
@@ -162,7 +162,7 @@ class ColumnRecipe:
             and set(plan.parts) <= set(PARTS)
             for plan in plans
         ):
-            raise ValueError("the recipe has an unknown plan")
+            raise ModelFileError("the recipe of a table's columns has an unknown plan")
         return cls(tuple(plans))
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from pinvgcn.distributed.group import ALONE, Group
+from pinvgcn.errors import ModelFileError
 from pinvgcn.experts import Seen, TableColumns
 from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.fitting.inputs import InputScaling
@@ -122,7 +123,7 @@ class PlainRows:
             and all(isinstance(value, TYPES) for value in own.values)
             for own in columns.values()
         ):
-            raise ValueError("codes and values of the rows that a model keeps do not fit")
+            raise ModelFileError("codes and values of the rows that a model keeps do not fit")
         return cls(columns)
 
 

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_choice, check_count
 from pinvgcn.distributed.group import ALONE, Group, together
-from pinvgcn.errors import ColumnError, DataError, InputError, UnseenValueWarning
+from pinvgcn.errors import ColumnError, DataError, InputError, ModelFileError, UnseenValueWarning
 from pinvgcn.features.missing_numbers import MissingNumbers
 from pinvgcn.graphs.cells import as_frame, distinct, listed, type_of, types_of
 from pinvgcn.graphs.rules import NOWHERE, UNSEEN, Bins, ColumnCells, Flag, Rule, RuleLearner, Values
@@ -206,7 +206,7 @@ class TableEncoder:
             make = {"Flag": Flag, "Bins": Bins, "Values": Values}[entry["rule"]]
             rule = make(*(tuple(entry[field.name]) for field in fields(make)))
             if len(rule) + (encoder.missing == "value") != len(entry["sizes"]):
-                raise ValueError(f"wrong number of sizes in column {entry['name']!r}")
+                raise ModelFileError(f"wrong number of sizes in column {entry['name']!r}")
             learned.append(Column(entry["name"], rule, tuple(entry["sizes"])))
         encoder._learned = tuple(learned)
         return encoder
