@@ -213,7 +213,7 @@ class FitSettings:
             joined = check_count("neighbours", _chosen("neighbours", self.neighbours, JOINED_ROWS))
         if not _is_auto(self.experts) and not {FOREST, RANDOMISED_TREES} & set(experts):
             trees = 0
-        k = averaged_neighbours(self.neighbours, nodes)
+        k, cell = averaging(self.neighbours, nodes)
         network = NetworkSettings(
             self.training(trees, table=table), self.hidden, self.dropout, self.filters, as_device(self.device)
         )
@@ -223,41 +223,36 @@ class FitSettings:
             members=check_count("members", members),
             trees=trees,
             neighbours=k,
-            averaging_cell=averaging_cell(self.neighbours, k, nodes),
+            averaging_cell=cell,
             experts=experts,
             joined_rows=joined,
             priors=priors,
         )
 
 
-def averaged_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
-    """k of averages over neighbours, for these nodes; None if there are none."""
+def averaging(neighbours: Any, nodes: Nodes) -> tuple[int | None, float | None]:
+    """k of averages over the neighbours of these nodes, and the side of the finest cells that are averaged
+    over: half of that at which the median point has 0.8 k points around it; for scans it is known. None twice
+    where nothing is averaged."""
     k = _chosen("neighbours", neighbours, NEIGHBOURS if is_scan(nodes) else None, OR_NONE)
     if k is None:
-        return None
+        return None, None
     check_count("neighbours", k)
     if isinstance(nodes, GraphNodes):
         raise ParameterError(
             "neighbours must be 'auto' or None for given graphs, which have neither points nor a table. "
             f"Got {neighbours!r} instead."
         )
-    if isinstance(nodes, CloudNodes) and nodes.coordinates > 3:
+    if not isinstance(nodes, CloudNodes):
+        return None, None  # of a table they are ``joined_rows``
+    if nodes.coordinates > 3:
         raise ParameterError(
             f"neighbours must be 'auto' or None for points of more than three coordinates. Got {k} instead."
         )
-    return k if isinstance(nodes, CloudNodes) else None  # of a table they are ``joined_rows``
-
-
-def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None:
-    """The side of the finest cells that are averaged over: half of that at which the median point has 0.8 k
-    points around it. For scans it is known."""
-    if k is None:
-        return None
-    assert isinstance(nodes, CloudNodes)
     if isinstance(neighbours, str) and nodes.lattice is not None:
-        return nodes.lattice.cell
+        return k, nodes.lattice.cell
     group, points = nodes.group, nodes.points
-    return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
+    return k, cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
 
 
 def _is_auto(value: Any) -> bool:
