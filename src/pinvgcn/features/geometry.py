@@ -190,15 +190,12 @@ class _Counter:
     def __init__(self, asked: np.ndarray, first: int) -> None:
         self.unit = math.ldexp(1.0, first - FRACTION)
         self.asked = self._positions(asked)
-        self.keys, self.tables, self.counts = [], [], []
+        self.sizes = []  # bits of a position within a cell; of those around: table, keys and counts
         corners = np.array([(s & 1, s >> 1 & 1, s >> 2) for s in range(8)]) - 1
         for bits in range(FRACTION, FRACTION + TRIED):
             around = ((self.asked + (1 << bits - 1)) >> bits)[:, None] + corners
-            flat = around.reshape(-1, 3)
-            keys = grouped(flat, np.arange(len(flat)), 0)[1]
-            self.keys.append(keys)
-            self.tables.append(tabulated(keys))
-            self.counts.append(np.zeros(len(keys), dtype=np.int64))
+            keys = grouped(around.reshape(-1, 3), np.arange(around.size // 3), 0)[1]
+            self.sizes.append((bits, tabulated(keys), keys, np.zeros(len(keys), dtype=np.int64)))
 
     def _positions(self, points: np.ndarray) -> np.ndarray:
         # what is too far for whole numbers is far from everything
@@ -207,16 +204,13 @@ class _Counter:
 
     def add(self, points: np.ndarray) -> None:
         positions = self._positions(points)
-        for place, bits in enumerate(range(FRACTION, FRACTION + TRIED)):
-            _count(positions, bits, self.tables[place], self.keys[place], self.counts[place])
+        for size in self.sizes:
+            _count(positions, *size)
 
     def masses(self, besides: np.ndarray, group: Group) -> np.ndarray:
         """Points in the blend of each place that was asked, but for ``besides`` (asked,) of those that are
         there, for each size: (sizes, asked)."""
-        found = []
-        for place, bits in enumerate(range(FRACTION, FRACTION + TRIED)):
-            counts = group.sum(self.counts[place])
-            found.append(_blended(self.asked, besides, bits, self.tables[place], self.keys[place], counts))
+        found = [_blended(self.asked, besides, *of, group.sum(counts)) for *of, counts in self.sizes]
         return np.stack(found)
 
 
