@@ -18,10 +18,9 @@ import numpy as np
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
-from pinvgcn.features.blends import adapt, add_moved, in_plan, shapes
+from pinvgcn.features.blends import IN_PLAN, adapt, add_moved, in_plan, shapes
 from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated, totalled
 
-IN_PLAN = (0, 1, 2, 4, 5, 7)  # of the sums of a cell: n, Σx, Σy, Σxx, Σxy, Σyy
 MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits
 CHUNK = 2_048  # points that a thread takes at a time
 
