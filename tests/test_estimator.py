@@ -53,8 +53,7 @@ def gaussian_weights(points: np.ndarray, sigma: float, loops: float) -> np.ndarr
 
 
 class TestAgainstTheDenseNetwork:
-    @pytest.mark.parametrize("loops", [0.0, 0.5, 1.0])
-    @pytest.mark.parametrize("hidden", [(), 8, (8, 6)], ids=str)
+    @pytest.mark.parametrize(("loops", "hidden"), [(0.0, ()), (0.5, 8), (1.0, (8, 6)), (1.0, ())], ids=str)
     def test_points(self, loops, hidden):
         model = quick(sigma=4.0, loops=loops, hidden=hidden).fit(X, FEW)
         centred = X - X.mean(axis=0)
@@ -339,11 +338,6 @@ class TestSeeds:
         )
 
     def test_a_frame_gives_the_bits_of_its_array(self):
-        frame = pd.DataFrame(X)
-        np.testing.assert_array_equal(
-            quick().fit(frame, FEW).transduction_proba_, quick().fit(X, FEW).transduction_proba_
-        )
-        np.testing.assert_array_equal(
-            quick().fit(np.asfortranarray(X), FEW).transduction_proba_,
-            quick().fit(X, FEW).transduction_proba_,
-        )
+        expected = quick().fit(X, FEW).transduction_proba_
+        for form in (pd.DataFrame(X), np.asfortranarray(X)):
+            np.testing.assert_array_equal(quick().fit(form, FEW).transduction_proba_, expected)
