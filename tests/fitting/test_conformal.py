@@ -188,10 +188,9 @@ class TestClassifier:
         assert model.predict_set(rows[:7]).shape == (7, 3)
 
     @pytest.mark.parametrize("name", ["points", "table"])
-    def test_saved_and_loaded(self, name, tmp_path):
+    def test_saved_and_loaded(self, name, reloaded):
         model, rows = fitted(name)
-        model.save(tmp_path / "model.safetensors")
-        copy = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+        copy = reloaded(model)
         for coverage in (0.5, 0.9):
             np.testing.assert_array_equal(
                 copy.transduction_set(coverage=coverage), model.transduction_set(coverage=coverage)

@@ -160,9 +160,8 @@ def test_unseen_values_are_told():
         assert found.probability == pytest.approx(model().predict_proba(row).max(), abs=1e-12)
 
 
-def test_a_file_keeps_the_rows_to_compare_with(tmp_path):
-    model().save(tmp_path / "m.pinvgcn")
-    loaded = PinvGCNClassifier.load(tmp_path / "m.pinvgcn")
+def test_a_file_keeps_the_rows_to_compare_with(reloaded):
+    loaded = reloaded(model())
     assert loaded.explain(TABLE.iloc[60:62]) == model().explain(TABLE.iloc[60:62])
     assert len(loaded.fitted_.nodes.background) == 50
 

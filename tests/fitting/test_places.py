@@ -147,9 +147,8 @@ class TestElsewhere:
         assert sets.shape == (4_000, len(model.classes_))
 
 
-def test_saved_and_loaded(model, tmp_path):
-    model.save(tmp_path / "model.safetensors")
-    copy = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+def test_saved_and_loaded(model, reloaded):
+    copy = reloaded(model)
     first, again = model.fitted_, copy.fitted_
     np.testing.assert_array_equal(again.places.points, first.places.points)
     np.testing.assert_array_equal(again.places.cells, first.places.cells)
