@@ -210,7 +210,10 @@ class _Counter:
     def masses(self, besides: np.ndarray, group: Group) -> np.ndarray:
         """Points in the blend of each place that was asked, but for ``besides`` (asked,) of those that are
         there, for each size: (sizes, asked)."""
-        found = [_blended(self.asked, besides, *of, group.sum(counts)) for *of, counts in self.sizes]
+        found = [
+            _blended(self.asked, besides, bits, table, keys, group.sum(counts))
+            for bits, table, keys, counts in self.sizes
+        ]
         return np.stack(found)
 
 

@@ -273,8 +273,8 @@ def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, ra
     if len(few) == len(values) or len(few) < 2:  # nothing to tell them from, or nothing to join
         few = few[:0]
     alone = values[counts == 1]  # also where it is the only rare one, which stays itself
-    names = {"rare": tuple(sorted(map(str, few))), "alone": tuple(sorted(map(str, alone)))}
-    return replace(basic, kind="category", distinct=len(values), **names)
+    rare_ones, single = (tuple(sorted(map(str, some))) for some in (few, alone))
+    return replace(basic, kind="category", distinct=len(values), rare=rare_ones, alone=single)
 
 
 def _date_plan(basic: ColumnPlan, dates: pd.DatetimeIndex) -> ColumnPlan:

@@ -305,7 +305,7 @@ def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
 def saved_tiles(folder: Path, group: Group) -> Tiles:
     """The tiles that ``shared_tiles`` made there."""
     said = json.loads((folder / FILE).read_text())
-    boxes = {name: np.array(said.pop(name)).reshape(-1, 3) for name in ("low", "high")}
+    boxes: dict[str, Any] = {name: np.array(said.pop(name)).reshape(-1, 3) for name in ("low", "high")}
     return Tiles(folder, **said, **boxes, group=group)
 
 

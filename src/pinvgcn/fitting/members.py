@@ -111,7 +111,7 @@ def train_members(
         folded = replace(mine, layers=layers)
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)
-        count_and_seed = {"count": trees, "seed": tasks[number].seed}
+        count_and_seed: dict[str, Any] = {"count": trees, "seed": tasks[number].seed}
         if isinstance(prepared.nodes, TableNodes):
             others = _of_a_table(settings, prepared, labelled.values, learned, places, **count_and_seed)
             return TrainedMember(folded, others)

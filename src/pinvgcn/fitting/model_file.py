@@ -184,9 +184,10 @@ def fitted_from_state(
     nodes = KINDS[saved["kind"]].from_state(saved, arrays)
     ensemble, first = _ensemble(description, arrays, nodes, spectrum, dropout, filters)
     places, held_away = _places(description, arrays)
+    here, elsewhere = description["rounds"]
     smoothing = Smoothing(
         description["neighbours"], description["averaged_over"], around, arrays.get("factors"),
-        *description["rounds"], arrays.get("trained"), description["away_power"],
+        here, elsewhere, arrays.get("trained"), description["away_power"],
     )  # fmt: skip
     return FittedModel(
         classes=np.array(description["classes"], dtype=description["classes_dtype"]),
@@ -227,8 +228,8 @@ def _ensemble(
         seen = len(lattice.names) + description["n_extra"]
         wider = seen + context_width(lattice.levels) * len(description["classes"])
     found: dict[str, Expert | None] = {}
-    trees = dict.fromkeys((pool.FOREST, pool.TREES, *PLACE_FREE), seen) | {pool.CONTEXT_TREES: wider}
-    for name, width in trees.items():
+    forests = dict.fromkeys((pool.FOREST, pool.TREES, *PLACE_FREE), seen) | {pool.CONTEXT_TREES: wider}
+    for name, width in forests.items():
         sound = partial(Forest.from_state, width)
         found[name] = Forests.from_state(arrays, sound, members=members, name=name)
     for name, kind in {pool.LINEAR: Linear, pool.KERNEL: KernelMachine}.items():
