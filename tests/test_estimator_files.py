@@ -179,10 +179,9 @@ def test_settings_of_any_plain_type(settings, reloaded):
         )
 
 
-def test_weights_of_text_classes(tmp_path):
+def test_weights_of_text_classes(reloaded):
     model = quick(class_weight={"oak": 3.0}).fit(X, WORDS)
-    model.save(tmp_path / "model.safetensors")
-    assert PinvGCNClassifier.load(tmp_path / "model.safetensors").class_weight == {"oak": 3.0}
+    assert reloaded(model).class_weight == {"oak": 3.0}
 
 
 def test_what_cannot_be_kept_is_named(tmp_path):

@@ -200,11 +200,10 @@ def test_each_part_alone():
     assert np.abs(found.priors_ - 0.5).max() > 0.1
 
 
-def test_a_dict_of_priors_is_kept(tmp_path):
+def test_a_dict_of_priors_is_kept(reloaded):
     words = np.array([None, "ball", "plain"], dtype=object)[np.where(LABELS < 0, 0, 2 - LABELS)]
     model = quick(epochs=3, priors={"ball": 0.2, "plain": 0.8}).fit(X, words)
-    model.save(tmp_path / "model.safetensors")
-    assert PinvGCNClassifier.load(tmp_path / "model.safetensors").priors == {"ball": 0.2, "plain": 0.8}
+    assert reloaded(model).priors == {"ball": 0.2, "plain": 0.8}
 
 
 @pytest.mark.parametrize(

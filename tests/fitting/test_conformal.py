@@ -205,10 +205,9 @@ class TestClassifier:
                 model.predict_set(rows[:99] + 0.1, among="own"),
             )
 
-    def test_one_network_has_no_labels_left(self, tmp_path):
+    def test_one_network_has_no_labels_left(self, reloaded):
         model = quick(members=1).fit(X, LABELS)
-        model.save(tmp_path / "model.safetensors")
-        for one in (model, PinvGCNClassifier.load(tmp_path / "model.safetensors")):
+        for one in (model, reloaded(model)):
             for ask in (one.transduction_set, lambda one=one: one.predict_set(X)):
                 with pytest.raises(ParameterError, match=r"members must be 2 or more.* Got members=1"):
                     ask()

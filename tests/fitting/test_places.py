@@ -164,11 +164,10 @@ def test_saved_and_loaded(model, reloaded):
         np.testing.assert_allclose(copy.predict_proba(points), model.predict_proba(points), atol=1e-12)
 
 
-def test_one_member_has_nothing_to_hold_out(tmp_path):
+def test_one_member_has_nothing_to_hold_out(reloaded):
     """The place then counts fully within the cloud, also after a file."""
     model = PinvGCNClassifier(**{**SETTINGS, "members": 1}).fit(POINTS, LABELS)
-    model.save(tmp_path / "model.safetensors")
-    for one in (model, PinvGCNClassifier.load(tmp_path / "model.safetensors")):
+    for one in (model, reloaded(model)):
         assert one.fitted_.places.reach == 1e30
         assert one.accuracy_estimate_.accuracy is None
         assert "no label was held out" in one.accuracy_estimate_.sentence()
