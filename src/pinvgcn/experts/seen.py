@@ -29,7 +29,7 @@ class Seen(NamedTuple):
         return Seen(X[rows], V[rows], *(None if some is None else some[rows] for some in others))
 
     def of_all(self) -> Seen:
-        """Of the rows of all processes, each of which has a few; places are not among it."""
+        """Of the rows of all processes, each of which has a few; places all count fully."""
         group = self.basis.group
         values = None if self.values is None else rows_of_all(self.values, group)
         return Seen(rows_of_all(self.inputs, group), self.basis.of_all(), values)
