@@ -67,25 +67,27 @@ def resolve_rank(rank: int | None, default: int, largest: int) -> int:
     return min(asked, largest)
 
 
-def warn_if_short(rank: int | None, spectrum: Spectrum, why: str) -> Spectrum:
-    """Say so when fewer pairs exist than were asked for."""
-    if rank is not None and spectrum.rank < rank:
-        warnings.warn(
-            f"rank={rank} was asked for and {spectrum.rank} eigenvectors exist: {why}.",
-            RankWarning,
-            stacklevel=3,
-        )
-    return spectrum
-
-
-def warn_if_inaccurate(tolerance: float, spectrum: Spectrum, advice: str) -> Spectrum:
-    """Say so when a pair is less accurate than was asked for."""
-    missed = int((spectrum.residuals > tolerance).sum())
+def announced(
+    spectrum: Spectrum,
+    rank: int | None,
+    why: str,
+    *,
+    tolerance: float | None = None,
+    advice: str = "use a larger tolerance or solver='dense'",
+) -> Spectrum:
+    """Say so when pairs are less accurate than was asked for, and when fewer exist."""
+    missed = 0 if tolerance is None else int((spectrum.residuals > tolerance).sum())
     if missed:
         warnings.warn(
             f"{missed} of {spectrum.rank} eigenpairs miss the tolerance {tolerance:g} "
             f"(largest residual {spectrum.residuals.max():.2g}): {advice}.",
             ToleranceWarning,
+            stacklevel=3,
+        )
+    if rank is not None and spectrum.rank < rank:
+        warnings.warn(
+            f"rank={rank} was asked for and {spectrum.rank} eigenvectors exist: {why}.",
+            RankWarning,
             stacklevel=3,
         )
     return spectrum

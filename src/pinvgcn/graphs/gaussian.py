@@ -17,7 +17,7 @@ from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
-from pinvgcn.graphs.base import Graph, SymmetricMap, resolve_rank, warn_if_inaccurate, warn_if_short
+from pinvgcn.graphs.base import Graph, SymmetricMap, announced, resolve_rank
 from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
@@ -204,16 +204,14 @@ class GaussianGraph(Graph):
                 reason = f"taylor, because {solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
                 solver, spectrum = "taylor", other
         spectrum = replace(spectrum, reason=reason)
-        if solver != "dense":
-            noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
-            advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
-            warn_if_inaccurate(goal, spectrum, advice)
+        noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
+        advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
         pieces = spectrum.components
         where = f"{self.n_total} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
-        if spectrum.rank + pieces == self.n_total:
-            return warn_if_short(rank, spectrum, f"{where} have no more")
-        why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
-        return warn_if_short(rank, spectrum, why)
+        why = f"{where} have no more"
+        if spectrum.rank + pieces < self.n_total:
+            why += f" above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
+        return announced(spectrum, rank, why, tolerance=None if solver == "dense" else goal, advice=advice)
 
     def _problem(self, rank: int, tolerance: float) -> KernelProblem:
         # the kernel's error at a node is at most n ε beside its degree

@@ -20,11 +20,10 @@ from pinvgcn.errors import GraphError, PeerError
 from pinvgcn.graphs.base import (
     Graph,
     SymmetricMap,
+    announced,
     as_numbers,
     as_sparse,
     resolve_rank,
-    warn_if_inaccurate,
-    warn_if_short,
 )
 from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.graphs.table import TableEncoder
@@ -216,9 +215,8 @@ class Hypergraph(Graph):
         right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
         Z = np.sqrt(self.weights / self._sizes)[:, None] * right
         spectrum = self._finish(null_coefficients, Z, factor, solver)
-        if solver == "krylov":
-            warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
-        return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
+        why = "the rest of the spectrum is the single eigenvalue 1"
+        return announced(spectrum, rank, why, tolerance=tolerance if solver == "krylov" else None)
 
     def spectrum_of(self, rows: np.ndarray, rank: int | None = None, **options: Any) -> Spectrum:
         """The ``spectrum`` of the hypergraph that some ``rows`` of this rank are, with its extension to any.

@@ -15,11 +15,10 @@ from pinvgcn.graphs.base import (
     DENSE_NODES,
     Graph,
     SymmetricMap,
+    announced,
     as_numbers,
     as_sparse,
     resolve_rank,
-    warn_if_inaccurate,
-    warn_if_short,
 )
 from pinvgcn.spectra import Spectrum, dense_eigenpairs, heat_eigenpairs
 from pinvgcn.spectra.spectrum import count_zeros, orient
@@ -138,9 +137,8 @@ class SparseGraph(Graph):
             null = np.hstack([null, U[:, :zeros]])  # pieces that hardly touch: find the rank beside them
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
         spectrum = Spectrum(np.hstack([null, U]), 1 - mu, residuals, solver)
-        if solver == "krylov":
-            warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
-        return warn_if_short(rank, spectrum, f"{self.n_nodes} nodes in {null.shape[1]} components")
+        why = f"{self.n_nodes} nodes in {null.shape[1]} components"
+        return announced(spectrum, rank, why, tolerance=tolerance if solver == "krylov" else None)
 
 
 def _as_adjacency(adjacency: Any) -> sp.csr_array:
