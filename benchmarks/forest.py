@@ -21,8 +21,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.experts import Forest
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features import local_geometry
-from pinvgcn.fitting.labels import RowLabels
 
 
 def seconds(function: Callable[[], object]) -> tuple[float, float]:

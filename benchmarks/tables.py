@@ -42,8 +42,8 @@ from sklearn.svm import SVC
 
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting.folds import random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import weights_of
 from pinvgcn.fitting.settings import seed_of
 from pinvgcn.fitting.smoothing import Smoothing

@@ -66,6 +66,17 @@ def data_set() -> Callable[[str], Dataset]:
 
 
 @pytest.fixture
+def reloaded(tmp_path: Path) -> Callable[[Any], Any]:
+    """Writes a model to a file and reads it again."""
+
+    def load(model: Any) -> Any:
+        model.save(tmp_path / "model.safetensors")
+        return type(model).load(tmp_path / "model.safetensors")
+
+    return load
+
+
+@pytest.fixture
 def double() -> Iterator[None]:
     """New tensors are in double precision."""
     before = torch.get_default_dtype()

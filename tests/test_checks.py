@@ -288,10 +288,10 @@ class TestLabels:
             assert part in message
 
     def test_labels_that_are_known(self):
-        known, where = read_labels([3, -1, None, 4], 4)
+        known, where, _ = read_labels([3, -1, None, 4], 4)
         assert known.tolist() == [3, 4]
         assert where.tolist() == [True, False, False, True]
-        known, where = read_labels([-1, -1], 2)
+        known, where, _ = read_labels([-1, -1], 2)
         assert len(known) == 0
         assert not where.any()
 

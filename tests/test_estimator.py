@@ -53,8 +53,7 @@ def gaussian_weights(points: np.ndarray, sigma: float, loops: float) -> np.ndarr
 
 
 class TestAgainstTheDenseNetwork:
-    @pytest.mark.parametrize("loops", [0.0, 0.5, 1.0])
-    @pytest.mark.parametrize("hidden", [(), 8, (8, 6)], ids=str)
+    @pytest.mark.parametrize(("loops", "hidden"), [(0.0, ()), (0.5, 8), (1.0, (8, 6)), (1.0, ())], ids=str)
     def test_points(self, loops, hidden):
         model = quick(sigma=4.0, loops=loops, hidden=hidden).fit(X, FEW)
         centred = X - X.mean(axis=0)
@@ -242,50 +241,41 @@ def probabilities(weights=None, y=FEW, **settings) -> np.ndarray:
     return quick(sigma=4.0, **settings).fit(X, y, sample_weight=weights).transduction_proba_
 
 
+ROWS = np.linspace(0.5, 2, 80)
+OUT = np.flatnonzero(FEW >= 0)[[2, 5, 6]]
+UNEVEN = np.where((FEW == 1) & (np.arange(80) > np.flatnonzero(FEW == 1)[0]), -1, FEW)
+SHARES = np.bincount(UNEVEN[UNEVEN >= 0])
+# what weights, classes and settings say the same
+ALIKE = {
+    "by class": ({"class_weight": {0: 1.0, 1: 0.25, 2: 7.5}}, {"weights": np.array([1.0, 0.25, 7.5])[TRUTH]}),
+    "one class": ({"class_weight": {2: 7.5}}, {"weights": np.array([1.0, 1.0, 7.5])[TRUTH]}),
+    "by name": (
+        {"y": [None if c < 0 else str(NAMES[c]) for c in FEW], "class_weight": {"oak": 7.5, "fir": 0.25}},
+        {"weights": np.array([1.0, 0.25, 7.5])[TRUTH]},
+    ),
+    "n over classes times count": (
+        {"y": UNEVEN, "class_weight": "balanced"},
+        {"y": UNEVEN, "weights": (SHARES.sum() / (3 * SHARES))[TRUTH]},
+    ),
+    "multiplied": (
+        {"weights": ROWS, "class_weight": {1: 4.0}},
+        {"weights": ROWS * np.array([1.0, 4.0, 1.0])[TRUTH]},
+    ),
+    "zero is unlabelled": (
+        {"weights": np.where(np.isin(np.arange(80), OUT), 0, ROWS)},
+        {"weights": ROWS, "y": np.where(np.isin(np.arange(80), OUT), -1, FEW)},
+    ),
+    "of unlabelled rows": ({"weights": ROWS}, {"weights": np.where(FEW < 0, 99, ROWS)}),
+}
+
+
 class TestWeights:
-    def test_a_dict_of_class_weights_is_sample_weights(self):
-        by_class = probabilities(class_weight={0: 1.0, 1: 0.25, 2: 7.5})
-        by_row = probabilities(np.array([1.0, 0.25, 7.5])[TRUTH])
-        np.testing.assert_array_equal(by_class, by_row)
-        assert np.abs(by_class - probabilities()).max() > 1e-3
-
-    def test_classes_that_a_dict_leaves_out_weigh_one(self):
-        np.testing.assert_array_equal(
-            probabilities(class_weight={2: 7.5}), probabilities(np.array([1.0, 1.0, 7.5])[TRUTH])
-        )
-
-    def test_text_classes_have_weights_by_name(self):
-        named = probabilities(
-            y=[None if c < 0 else str(NAMES[c]) for c in FEW], class_weight={"oak": 7.5, "fir": 0.25}
-        )
-        np.testing.assert_array_equal(named, probabilities(np.array([1.0, 0.25, 7.5])[TRUTH]))
-
-    def test_balanced_is_n_over_classes_times_count(self):
-        y = FEW.copy()
-        y[np.flatnonzero(FEW == 1)[1:]] = -1
-        counts = np.bincount(y[y >= 0])
-        assert len(set(counts)) > 1
-        by_row = (counts.sum() / (3 * counts))[TRUTH]
-        np.testing.assert_array_equal(probabilities(y=y, class_weight="balanced"), probabilities(by_row, y=y))
-
-    def test_class_and_sample_weights_multiply(self):
-        rows = np.linspace(0.5, 2, 80)
-        np.testing.assert_array_equal(
-            probabilities(rows, class_weight={1: 4.0}), probabilities(rows * np.array([1.0, 4.0, 1.0])[TRUTH])
-        )
-
-    def test_a_row_of_weight_zero_is_unlabelled_for_the_loss(self):
-        weights = np.linspace(0.5, 2, 80)
-        without = FEW.copy()
-        out = np.flatnonzero(FEW >= 0)[[2, 5, 6]]
-        without[out] = -1
-        zeros = weights.copy()
-        zeros[out] = 0
-        np.testing.assert_array_equal(probabilities(zeros), probabilities(weights, y=without))
-
-    def test_weights_of_unlabelled_rows_do_not_matter(self):
-        weights = np.linspace(0.5, 2, 80)
-        np.testing.assert_array_equal(probabilities(weights), probabilities(np.where(FEW < 0, 99, weights)))
+    @pytest.mark.parametrize("case", ALIKE)
+    def test_what_is_the_same(self, case):
+        one, other = (probabilities(**said) for said in ALIKE[case])
+        np.testing.assert_array_equal(one, other)
+        assert len(set(SHARES)) > 1
+        assert np.abs(one - probabilities()).max() > 1e-3
 
     def test_the_scale_of_weights_does_not_matter(self):
         np.testing.assert_allclose(probabilities(1.0), probabilities(64.0), atol=0)
@@ -348,11 +338,6 @@ class TestSeeds:
         )
 
     def test_a_frame_gives_the_bits_of_its_array(self):
-        frame = pd.DataFrame(X)
-        np.testing.assert_array_equal(
-            quick().fit(frame, FEW).transduction_proba_, quick().fit(X, FEW).transduction_proba_
-        )
-        np.testing.assert_array_equal(
-            quick().fit(np.asfortranarray(X), FEW).transduction_proba_,
-            quick().fit(X, FEW).transduction_proba_,
-        )
+        expected = quick().fit(X, FEW).transduction_proba_
+        for form in (pd.DataFrame(X), np.asfortranarray(X)):
+            np.testing.assert_array_equal(quick().fit(form, FEW).transduction_proba_, expected)

@@ -45,86 +45,51 @@ def with_value(value) -> np.ndarray:
     return changed
 
 
-SETTINGS = [
-    ({"sigma": 0}, "sigma must be a positive, finite number. Got 0 instead."),
-    ({"sigma": -2.5}, "sigma must be a positive, finite number. Got -2.5 instead."),
-    ({"sigma": np.nan}, "sigma must be a positive, finite number. Got nan instead."),
-    ({"sigma": np.inf}, "sigma must be a positive, finite number. Got inf instead."),
-    ({"sigma": "wide"}, "sigma must be a positive number, 'auto' or 'labels'. Got 'wide' instead."),
-    ({"sigma": None}, "sigma must be a positive, finite number. Got None instead."),
-    ({"rank": 0}, "rank must be a whole number, 1 or more. Got 0 instead."),
-    ({"rank": -4}, "rank must be a whole number, 1 or more. Got -4 instead."),
-    ({"rank": 5.0}, "rank must be a whole number, 1 or more. Got 5.0 instead."),
-    ({"rank": "60"}, "rank must be a whole number, 1 or more. Got '60' instead."),
-    ({"loops": -1}, "loops must be a finite number, zero or more. Got -1 instead."),
-    ({"loops": np.nan}, "loops must be a finite number, zero or more. Got nan instead."),
-    ({"tolerance": 0}, "tolerance must be a positive, finite number. Got 0 instead."),
-    ({"hidden": 0}, "hidden must be a whole number, 1 or more. Got 0 instead."),
-    ({"hidden": (8, -1)}, "hidden must be a whole number, 1 or more. Got -1 instead."),
-    ({"dropout": 1}, "dropout must be a number from 0 to below 1. Got 1 instead."),
-    ({"dropout": -0.5}, "dropout must be a number from 0 to below 1. Got -0.5 instead."),
-    ({"epochs": 0}, "epochs must be a whole number, 1 or more. Got 0 instead."),
-    ({"epochs": 2.5}, "epochs must be a whole number, 1 or more. Got 2.5 instead."),
-    ({"learning_rate": 0}, "learning_rate must be a positive, finite number. Got 0 instead."),
-    ({"learning_rate": -0.01}, "learning_rate must be a positive, finite number. Got -0.01 instead."),
-    ({"weight_decay": -1.0}, "weight_decay must be a finite number, zero or more. Got -1.0 instead."),
-    (
-        {"scaling": "x"},
-        "scaling must be one of 'ranks', 'isotropic', 'centre', 'none', 'standard'. Got 'x' instead.",
-    ),
-    (
-        {"scaling": None},
-        "scaling must be one of 'ranks', 'isotropic', 'centre', 'none', 'standard'. Got None instead.",
-    ),
-    ({"graph": "x"}, "graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got 'x' instead."),
-    ({"graph": None}, "graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got None instead."),
-    ({"class_weight": "x"}, "class_weight must be a dict, 'balanced' or None. Got 'x' instead."),
-    ({"class_weight": [1, 2]}, "class_weight must be a dict, 'balanced' or None. Got [1, 2] instead."),
-    ({"class_weight": {1: -2}}, "class_weight[1] must be a finite number, zero or more. Got -2 instead."),
-    (
-        {"class_weight": {0: np.nan}},
-        "class_weight[0] must be a finite number, zero or more. Got nan instead.",
-    ),
-]
+POSITIVE, SHARE = "a positive, finite number.", "a number from 0 to below 1."
+WHOLE, NONE_OR_MORE = "a whole number, 1 or more.", "a finite number, zero or more."
+SCALINGS = "one of 'ranks', 'isotropic', 'centre', 'none', 'standard'."
+GRAPHS, WEIGHTS = "'auto', 'gaussian', 'categorical' or a Graph.", "a dict, 'balanced' or None."
+SETTINGS = {  # what a setting must be, and what it is not
+    ("sigma", POSITIVE): [0, -2.5, np.nan, np.inf, None],
+    ("sigma", "a positive number, 'auto' or 'labels'."): ["wide"],
+    ("rank", WHOLE): [0, -4, 5.0, "60"],
+    ("loops", NONE_OR_MORE): [-1, np.nan],
+    ("tolerance", POSITIVE): [0],
+    ("hidden", WHOLE): [0],
+    ("dropout", SHARE): [1, -0.5],
+    ("epochs", WHOLE): [0, 2.5],
+    ("learning_rate", POSITIVE): [0, -0.01],
+    ("weight_decay", NONE_OR_MORE): [-1.0],
+    ("scaling", SCALINGS): ["x", None],
+    ("graph", GRAPHS): ["x", None],
+    ("class_weight", WEIGHTS): ["x", [1, 2]],
+    ("bins", WHOLE): [0, 2.5],
+    ("min_size", WHOLE): [0],
+    ("missing", "one of 'ignore', 'value'."): ["drop"],
+    ("solver", "one of 'auto', "): ["x", None],
+    ("filters", "one of 'three-part', "): ["x", (1, 2)],
+    ("device", "one that PyTorch has here, such as 'cpu'."): ["nonsense", "meta", None],
+    ("random_state", "None, a whole number "): ["x", -1, 1.5],
+}
 
 
-@pytest.mark.parametrize(("settings", "message"), SETTINGS, ids=[str(settings) for settings, _ in SETTINGS])
-def test_settings(settings, message):
-    assert refusal(ParameterError, X, Y, **settings) == message
+@pytest.mark.parametrize(("name", "what"), SETTINGS, ids=[f"{name}: {what}" for name, what in SETTINGS])
+def test_settings(name, what):
+    for value in SETTINGS[name, what]:
+        message = refusal(ParameterError, X, Y, **{name: value})
+        assert message.startswith(f"{name} must be {what}")
+        assert f" Got {value!r} instead" in message
+        if what.endswith("."):
+            assert name == "device" or message == f"{name} must be {what} Got {value!r} instead."
 
 
-@pytest.mark.parametrize(
-    ("settings", "start", "value"),
-    [
-        ({"solver": "x"}, "solver must be one of 'auto', ", "'x'"),
-        ({"solver": None}, "solver must be one of 'auto', ", "None"),
-        ({"filters": "x"}, "filters must be one of 'three-part', ", "'x'"),
-        ({"filters": (1, 2)}, "filters must be one of 'three-part', ", "(1, 2)"),
-        ({"device": "nonsense"}, "device must be one that PyTorch has here, such as 'cpu'.", "'nonsense'"),
-        ({"device": "meta"}, "device must be one that PyTorch has here, such as 'cpu'.", "'meta'"),
-        ({"device": None}, "device must be one that PyTorch has here, such as 'cpu'.", "None"),
-        ({"random_state": "x"}, "random_state must be None, a whole number ", "'x'"),
-        ({"random_state": -1}, "random_state must be None, a whole number ", "-1"),
-        ({"random_state": 1.5}, "random_state must be None, a whole number ", "1.5"),
-    ],
-    ids=str,
-)
-def test_settings_with_long_answers(settings, start, value):
-    message = refusal(ParameterError, X, Y, **settings)
-    assert message.startswith(start)
-    assert f"Got {value} instead" in message
-
-
-@pytest.mark.parametrize(
-    ("settings", "value"),
-    [({"bins": 0}, "0"), ({"bins": 2.5}, "2.5"), ({"min_size": 0}, "0"), ({"missing": "drop"}, "'drop'")],
-    ids=str,
-)
-def test_settings_of_tables(settings, value):
-    message = refusal(ParameterError, TABLE, Y, graph="categorical", **settings)
-    (name,) = settings
-    assert message.startswith(f"{name} must be")
-    assert f"Got {value} instead." in message
+def test_settings_inside_of_others():
+    for settings, message in (
+        ({"hidden": (8, -1)}, f"hidden must be {WHOLE} Got -1 instead."),
+        ({"class_weight": {1: -2}}, f"class_weight[1] must be {NONE_OR_MORE} Got -2 instead."),
+        ({"class_weight": {0: np.nan}}, f"class_weight[0] must be {NONE_OR_MORE} Got nan instead."),
+    ):
+        assert refusal(ParameterError, X, Y, **settings) == message
 
 
 @pytest.mark.parametrize(

@@ -95,10 +95,9 @@ def assert_same_model(copy: PinvGCNClassifier, model: PinvGCNClassifier) -> None
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
+def test_a_loaded_model_predicts_the_same_bits(name, reloaded):
     model, seen, new, features = fitted(name)
-    model.save(tmp_path / "model.safetensors")
-    copy = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    copy = reloaded(model)
     np.testing.assert_array_equal(
         copy.predict_proba(new, features=features), model.predict_proba(new, features=features)
     )
@@ -106,8 +105,7 @@ def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
     if features is None:
         np.testing.assert_array_equal(copy.predict(seen), model.transduction_)
     assert_same_model(copy, model)
-    copy.save(tmp_path / "again.safetensors")
-    again = PinvGCNClassifier.load(tmp_path / "again.safetensors")
+    again = reloaded(copy)
     np.testing.assert_array_equal(
         again.predict_proba(new, features=features), model.predict_proba(new, features=features)
     )
@@ -124,10 +122,9 @@ def test_a_pickled_model_predicts_the_same_bits(name):
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("given")])
-def test_a_loaded_model_keeps_its_settings_and_can_be_fitted_again(name, tmp_path):
+def test_a_loaded_model_keeps_its_settings_and_can_be_fitted_again(name, reloaded):
     model, seen, _, features = fitted(name)
-    model.save(tmp_path / "model.safetensors")
-    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    loaded = reloaded(model)
     for key, value in model.get_params().items():
         kept = loaded.get_params()[key]
         assert (tuple(kept) if isinstance(kept, list) else kept) == value, key
@@ -138,10 +135,9 @@ def test_a_loaded_model_keeps_its_settings_and_can_be_fitted_again(name, tmp_pat
     np.testing.assert_array_equal(loaded.fit(seen, y, features=extra).transduction_proba_, expected)
 
 
-def test_a_given_graph_is_not_kept(tmp_path):
+def test_a_given_graph_is_not_kept(reloaded):
     model, *_ = fitted("given-sparse")
-    model.save(tmp_path / "model.safetensors")
-    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    loaded = reloaded(model)
     assert loaded.graph is None
     with pytest.raises(ParameterError, match=r"'categorical' or a Graph\. Got None"):
         clone(loaded).fit(X, FEW)
@@ -149,10 +145,9 @@ def test_a_given_graph_is_not_kept(tmp_path):
     np.testing.assert_array_equal(refitted.transduction_proba_, model.transduction_proba_)
 
 
-def test_a_loaded_table_model_says_what_it_never_saw(tmp_path):
+def test_a_loaded_table_model_says_what_it_never_saw(reloaded):
     model, *_ = fitted("table")
-    model.save(tmp_path / "model.safetensors")
-    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    loaded = reloaded(model)
     rows = TABLE.iloc[:4].assign(kind="new")
     with pytest.warns(UnseenValueWarning, match=r"'kind' \(4 rows\)"):
         expected = model.predict_proba(rows)
@@ -173,11 +168,10 @@ def test_a_loaded_table_model_says_what_it_never_saw(tmp_path):
     ],
     ids=str,
 )
-def test_settings_of_any_plain_type(settings, tmp_path):
+def test_settings_of_any_plain_type(settings, reloaded):
     """What a grid search leaves behind, and keys that are not text."""
     model = quick(**settings).fit(X, FEW)
-    model.save(tmp_path / "model.safetensors")
-    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    loaded = reloaded(model)
     np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
     if "random_state" not in settings:
         np.testing.assert_array_equal(
@@ -185,10 +179,9 @@ def test_settings_of_any_plain_type(settings, tmp_path):
         )
 
 
-def test_weights_of_text_classes(tmp_path):
+def test_weights_of_text_classes(reloaded):
     model = quick(class_weight={"oak": 3.0}).fit(X, WORDS)
-    model.save(tmp_path / "model.safetensors")
-    assert PinvGCNClassifier.load(tmp_path / "model.safetensors").class_weight == {"oak": 3.0}
+    assert reloaded(model).class_weight == {"oak": 3.0}
 
 
 def test_what_cannot_be_kept_is_named(tmp_path):
@@ -266,10 +259,9 @@ class TestDamagedFiles:
             PinvGCNClassifier.load(tmp_path / "spectrum")
 
 
-def test_what_a_file_of_points_does_not_keep(tmp_path):
+def test_what_a_file_of_points_does_not_keep(reloaded):
     model, seen, *_ = fitted("points")
-    model.save(tmp_path / "model")
-    copy = PinvGCNClassifier.load(tmp_path / "model")
+    copy = reloaded(model)
     assert copy.spectrum_.n_nodes == len(seen)
     assert not hasattr(copy, "transduction_proba_")
     with pytest.raises(GraphError, match=r"eigenvectors at the \d+ fitted rows were not kept"):

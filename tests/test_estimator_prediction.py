@@ -89,9 +89,10 @@ class TestTrainingRows:
         assert model.spectrum_.solver != "dense"
         assert_agrees_at_training_rows(model, X)
 
-    @pytest.mark.parametrize("missing", ["ignore", "value"])
-    @pytest.mark.parametrize("min_size", [1, 2, 20])
-    @pytest.mark.parametrize("rank", [None, 3])
+    @pytest.mark.parametrize(
+        ("missing", "min_size", "rank"),
+        [("ignore", 1, None), ("value", 1, 3), ("ignore", 2, 3), ("value", 20, None), ("ignore", 20, 3)],
+    )
     def test_tables(self, missing, min_size, rank):
         frame, _, labels = table()
         model = PinvGCNClassifier(
@@ -113,9 +114,16 @@ class TestTrainingRows:
         model = PinvGCNClassifier(graph, rank=5, scaling=scaling, epochs=20).fit(X, labels, features=features)
         assert_agrees_at_training_rows(model, X, features=features)
 
-    @pytest.mark.parametrize("hidden", [(), 16, (8, 8)], ids=str)
     @pytest.mark.parametrize(
-        "filters", ["no-zero-impulse", "no-high-pass", "low-rank", "pseudoinverse", (1, 2, 3)]
+        ("hidden", "filters"),
+        [
+            ((), "no-zero-impulse"),
+            (16, "no-high-pass"),
+            ((8, 8), "low-rank"),
+            (16, "pseudoinverse"),
+            ((8, 8), (1, 2, 3)),
+        ],
+        ids=str,
     )
     def test_every_network(self, hidden, filters):
         X, _, labels = cloud(100)

@@ -111,10 +111,9 @@ def test_new_points_do_not_depend_on_their_batch_unless_asked():
     assert np.abs(model.predict_proba(NEW, among="own") - alone).max() > 1e-6
 
 
-def test_saved_and_loaded(tmp_path):
+def test_saved_and_loaded(reloaded):
     model = scan()
-    model.save(tmp_path / "model.safetensors")
-    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    loaded = reloaded(model)
     for among in ("training", "own"):
         np.testing.assert_allclose(
             loaded.predict_proba(NEW, among=among), model.predict_proba(NEW, among=among), atol=1e-12
@@ -133,7 +132,7 @@ def test_runs_side_by_side_and_a_warm_start():
     assert np.mean(warm.fit(X, more).transduction_ == TRUTH) > 0.98
 
 
-def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
+def test_other_columns_are_ranked_and_seen_by_trees(reloaded):
     """Intensities: the network sees them by rank, trees ask for thresholds of their own; no unit counts."""
     intensity = RNG.integers(0, 40, (2_400, 1)) + 30 * TRUTH[:, None]
     model = quick(epochs=5, trees=200).fit(X, LABELS, features=intensity)
@@ -142,8 +141,7 @@ def test_other_columns_are_ranked_and_seen_by_trees(tmp_path):
         assert any((forest.feature == 124).any() for forest in own.members)
     other_unit = quick(epochs=5, trees=200).fit(X, LABELS, features=1024 * intensity)
     np.testing.assert_allclose(other_unit.transduction_proba_, model.transduction_proba_, atol=1e-9)
-    model.save(tmp_path / "model.safetensors")
-    loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+    loaded = reloaded(model)
     again = loaded.predict_proba(X[::40], features=intensity[::40])
     np.testing.assert_allclose(again, model.transduction_proba_[::40], atol=1e-9)
 
@@ -202,11 +200,10 @@ def test_each_part_alone():
     assert np.abs(found.priors_ - 0.5).max() > 0.1
 
 
-def test_a_dict_of_priors_is_kept(tmp_path):
+def test_a_dict_of_priors_is_kept(reloaded):
     words = np.array([None, "ball", "plain"], dtype=object)[np.where(LABELS < 0, 0, 2 - LABELS)]
     model = quick(epochs=3, priors={"ball": 0.2, "plain": 0.8}).fit(X, words)
-    model.save(tmp_path / "model.safetensors")
-    assert PinvGCNClassifier.load(tmp_path / "model.safetensors").priors == {"ball": 0.2, "plain": 0.8}
+    assert reloaded(model).priors == {"ball": 0.2, "plain": 0.8}
 
 
 @pytest.mark.parametrize(

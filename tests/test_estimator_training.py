@@ -64,9 +64,8 @@ def expanded(monkeypatch):
 
 @pytest.mark.usefixtures("double")
 class TestEqualRows:
-    @pytest.mark.parametrize("rank", [None, 3])
-    @pytest.mark.parametrize("hidden", [(), 8, (8, 6)], ids=str)
     @pytest.mark.parametrize("extra", [False, True])
+    @pytest.mark.parametrize(("rank", "hidden"), [(None, ()), (3, 8), (None, (8, 6))], ids=str)
     def test_collapsed_is_expanded(self, rank, hidden, extra, expanded):
         """Spectrum, losses, weights and predictions: the same, dropout aside."""
         frame, labels = table()
@@ -135,12 +134,14 @@ class TestEqualRows:
         np.testing.assert_allclose(given.predict_proba(None), given.transduction_proba_, rtol=1e-13)
 
     def test_they_are_computed_once(self):
+        """And stay sparse; a feature beside them that tells all rows apart makes each a node."""
         frame, labels = table()
-        model = quick("categorical", warm_start=True).fit(frame, labels)
-        problem = model.prepared_.problem
-        assert len(problem) == len(frame.drop_duplicates()) < 30
-        assert float(problem.weights.sum()) == 150
-        assert model.spectrum_.n_nodes == len(model.transduction_) == 150
+        for features, nodes in ((None, len(frame.drop_duplicates())), (np.arange(150.0)[:, None], 150)):
+            model = quick("categorical", warm_start=True).fit(frame, labels, features=features)
+            assert len(model.prepared_.problem) == nodes
+            assert float(model.prepared_.problem.weights.sum()) == 150
+            assert model.spectrum_.n_nodes == len(model.transduction_) == 150
+            assert sp.issparse(model.prepared_.inputs)
 
     def test_a_given_hypergraph_with_features_of_its_own(self, expanded):
         frame, labels = table()
@@ -152,12 +153,6 @@ class TestEqualRows:
             model = quick(Hypergraph(H), dropout=0.0).fit(features, labels)
             results.append(model.transduction_proba_)
         np.testing.assert_allclose(results[0], results[1], atol=1e-8)
-
-    def test_features_of_tables_stay_sparse(self):
-        frame, labels = table()
-        model = quick("categorical", warm_start=True).fit(frame, labels, features=np.arange(150.0)[:, None])
-        assert sp.issparse(model.prepared_.inputs)
-        assert len(model.prepared_.problem) == 150  # the extra feature tells all rows apart
 
 
 class TestSamples:
@@ -194,11 +189,11 @@ class TestSamples:
 class TestManyRuns:
     LABELS = (FEW, np.where(np.arange(120) % 7 == 1, TRUTH, -1), np.where(np.arange(120) % 4 == 2, TRUTH, -1))
 
-    @pytest.mark.parametrize("workers", [None, 1, 3])
-    @pytest.mark.parametrize("nodes", [None, 30])
+    @pytest.mark.parametrize(("workers", "nodes"), [(None, None), (1, 30), (3, 30)])
     def test_each_run_is_the_run_alone(self, workers, nodes):
-        model = quick(nodes_per_epoch=nodes, hidden=(8, 6))
+        model, threads = quick(nodes_per_epoch=nodes, hidden=(8, 6)), torch.get_num_threads()
         runs = fit_many(model, X, self.LABELS, random_states=[5, 6, 7], workers=workers)
+        assert torch.get_num_threads() == threads
         for run, labels, seed in zip(runs, self.LABELS, [5, 6, 7], strict=True):
             alone = quick(nodes_per_epoch=nodes, hidden=(8, 6), random_state=seed).fit(X, labels)
             assert run.loss_curve_ == alone.loss_curve_
@@ -234,11 +229,6 @@ class TestManyRuns:
             assert run.sigma_ == alone.sigma_
             np.testing.assert_array_equal(run.transduction_proba_, alone.transduction_proba_)
 
-    def test_threads_are_put_back(self):
-        before = torch.get_num_threads()
-        fit_many(quick(epochs=2), X, self.LABELS, workers=2)
-        assert torch.get_num_threads() == before
-
     @pytest.mark.alone
     def test_an_interrupt_ends_all_runs(self, interrupts):
         """A real signal, to the process that waits for its runs."""
@@ -264,10 +254,8 @@ class TestManyRuns:
             assert run.timings_["training"] > rows.prepared.seconds["training"]
         assert not hasattr(model, "classes_")
 
-    def test_none(self):
-        assert fit_many(quick(), X, []) == []
-
     def test_errors_come_before_the_work(self):
+        assert fit_many(quick(), X, []) == []
         with pytest.raises(ParameterError, match=r"one entry for each of the 3 runs\. Got 2"):
             fit_many(quick(), X, self.LABELS, random_states=[1, 2])
         with pytest.raises(ParameterError, match="workers must be a whole number"):

@@ -24,15 +24,11 @@ UNLABELLED = -1  # the code of a node without a label, in encoded labels and in 
 UNLABELLED_AS_TEXT = ("", "-1", "-1.0", "nan", "None", "<NA>")  # what numpy and pandas make of it beside text
 
 
-def _describe_positions(mask: np.ndarray, limit: int = 3) -> str:
+def _describe_positions(mask: np.ndarray) -> str:
     """'row 4', 'rows 4, 7 and 12', 'rows 4, 7, 12 and 96 more' for a boolean mask over rows."""
-    rows = np.flatnonzero(mask)
-    shown = [str(row) for row in rows[:limit]]
-    if len(rows) == 1:
-        return f"row {shown[0]}"
-    if len(rows) <= limit:
-        return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
-    return f"rows {', '.join(shown)} and {len(rows) - limit} more"
+    rows = np.flatnonzero(mask).tolist()
+    shown = [*map(str, rows[:3]), *([f"{len(rows) - 3} more"] if len(rows) > 3 else [])]
+    return f"row {shown[0]}" if len(rows) == 1 else f"rows {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def as_matrix(values: Any, name: str, *, least: int = 1) -> np.ndarray:
@@ -103,23 +99,27 @@ def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
         raise ColumnError(" ".join(str(error).split())) from None
 
 
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and value < np.inf
+
+
 def check_positive(name: str, value: Any) -> float:
     """A finite number > 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
+    if not (_is_real(value) and value > 0):
         raise ParameterError(f"{name} must be a positive, finite number. Got {value!r} instead.")
     return float(value)
 
 
 def check_non_negative(name: str, value: Any) -> float:
     """A finite number >= 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
+    if not (_is_real(value) and value >= 0):
         raise ParameterError(f"{name} must be a finite number, zero or more. Got {value!r} instead.")
     return float(value)
 
 
 def check_fraction(name: str, value: Any) -> float:
     """A number in [0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
+    if not (_is_real(value) and 0 <= value < 1):
         raise ParameterError(f"{name} must be a number from 0 to below 1. Got {value!r} instead.")
     return float(value)
 
@@ -151,26 +151,10 @@ def encode_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np
     labelled. Where ``y`` is a pandas categorical, every category must have a labelled row: a class
     that was announced and has no example could never be predicted.
     """
-    present, labelled, announced = known_labels(y, n, of)
-    classes, codes_present = classes_of(present, n, announced)
+    present, labelled, announced = read_labels(y, n, of)
     codes = np.full(n, UNLABELLED, dtype=np.int64)
-    codes[labelled] = codes_present
+    classes, codes[labelled] = classes_of(present, n, announced)
     return classes, codes
-
-
-def known_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.ndarray, Sequence[Any]]:
-    """``read_labels``, and the classes that a pandas categorical announces."""
-    if y is None:
-        raise LabelError(
-            "requires y to be passed, but the target y is None: "
-            "pass one label a row, -1 (or None for text labels) where it is unknown."
-        )
-    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
-        y = y.iloc[:, 0]
-    announced: Sequence[Any] = []
-    if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
-        announced = [category for category in y.dtype.categories if not _is_minus_one(category)]
-    return *read_labels(y, n, of), announced
 
 
 def classes_of(present: np.ndarray, n: int, announced: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -208,9 +192,19 @@ def classes_of(present: np.ndarray, n: int, announced: Sequence[Any]) -> tuple[n
     return classes, codes_present
 
 
-def read_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.ndarray]:
-    """The labels that are known, as an array, and where: a mask (n,) without -1, None, NaN and NA."""
+def read_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.ndarray, Sequence[Any]]:
+    """The labels that are known, as an array; where: a mask (n,) without -1, None, NaN and NA; and the
+    classes that a pandas categorical announces."""
+    if y is None:
+        raise LabelError(
+            "requires y to be passed, but the target y is None: "
+            "pass one label a row, -1 (or None for text labels) where it is unknown."
+        )
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        y = y.iloc[:, 0]
+    announced: Sequence[Any] = []
     if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
+        announced = [category for category in y.dtype.categories if not _is_minus_one(category)]
         y = y.astype(object)
     labels = np.asarray(y) if not isinstance(y, list | tuple) else _array_of(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -236,7 +230,7 @@ def read_labels(y: Any, n: int, of: str = "rows of X") -> tuple[np.ndarray, np.n
         labelled &= labels != UNLABELLED
     elif labels.dtype.kind == "O":
         labelled &= np.array([not _is_minus_one(label) for label in labels], dtype=bool)
-    return _of_one_kind(labels[labelled]), labelled
+    return _of_one_kind(labels[labelled]), labelled, announced
 
 
 def _array_of(labels: Sequence[Any]) -> np.ndarray:

@@ -340,7 +340,7 @@ class PinvGCNClassifier(ClassifierMixin, BaseEstimator):
     ) -> float:
         """The share of rows classified rightly, of those whose class is known: not -1, None or NaN."""
         predicted = self.predict(X, features=features, among=among)
-        known, labelled = read_labels(y, len(predicted))
+        known, labelled, _ = read_labels(y, len(predicted))
         if len(known) == 0:
             raise LabelError(f"y must have a label to compare with. Got {len(predicted)} unlabelled rows.")
         weights = as_sample_weight(sample_weight, len(predicted))

@@ -20,6 +20,7 @@ from pinvgcn.checks import check_count
 from pinvgcn.embedding import sigma_for_rank
 from pinvgcn.errors import GraphError, MissingDependencyError, RankWarning
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph, SparseGraph, from_pyg, to_pyg
+from pinvgcn.graphs.pyg import as_array
 from pinvgcn.nn import PinvConv, SpectrumBatch
 from pinvgcn.nn.conv import NAMES, PE
 
@@ -60,7 +61,7 @@ class AddEigenvectors(BaseTransform):
         if not nodes:
             raise GraphError(f"data must have nodes. Got {data!r} instead.")
         batch = getattr(data, "batch", None)
-        which = np.zeros(nodes, dtype=np.int64) if batch is None else _array(batch)
+        which = np.zeros(nodes, dtype=np.int64) if batch is None else as_array(batch)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)  # what is not there is padded
             spectra = [graph.spectrum(self.k) for graph in self.graphs(data, which)]
@@ -110,15 +111,11 @@ class AddGaussianEigenvectors(AddEigenvectors):
     def graphs(self, data: Any, batch: np.ndarray) -> list[Graph]:
         if getattr(data, "pos", None) is None:
             raise GraphError(f"data must have pos, the coordinates of its nodes. Got {data!r} instead.")
-        clouds = _parts(_array(data.pos).astype(np.float64), batch)
-        return [
-            GaussianGraph(
-                cloud,
-                sigma_for_rank(cloud, min(self.k, len(cloud))) if self.sigma == "auto" else self.sigma,
-                loops=self.loops,
-            )
-            for cloud in clouds
-        ]
+        graphs: list[Graph] = []
+        for cloud in _parts(as_array(data.pos).astype(np.float64), batch):
+            sigma = sigma_for_rank(cloud, min(self.k, len(cloud))) if self.sigma == "auto" else self.sigma
+            graphs.append(GaussianGraph(cloud, sigma, loops=self.loops))
+        return graphs
 
 
 @functional_transform("add_hypergraph_eigenvectors")
@@ -135,9 +132,8 @@ class AddHypergraphEigenvectors(AddEigenvectors):
         index = getattr(data, name, None)
         if index is None:
             raise GraphError(f"data must have {name}. Got {data!r} instead.")
-        node, edge = _array(index)
-        given = getattr(data, "hyperedge_weight", None)
-        weights = None if given is None else _array(given)
+        node, edge = as_array(index)
+        weights = as_array(getattr(data, "hyperedge_weight", None))
         graphs: list[Graph] = []
         used = 0
         for number, rows in enumerate(_parts(np.arange(len(batch)), batch)):
@@ -206,8 +202,3 @@ def _append(data: Any, vectors: torch.Tensor) -> None:
 def _device(data: Any) -> torch.device:
     tensors = (value for value in data.to_dict().values() if torch.is_tensor(value))
     return next((tensor.device for tensor in tensors), torch.device("cpu"))
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray:
-    array: np.ndarray = tensor.detach().cpu().numpy()
-    return array

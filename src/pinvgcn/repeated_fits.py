@@ -14,6 +14,7 @@ from pinvgcn.checks import check_count
 from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import ParameterError
 from pinvgcn.estimator import PinvGCNClassifier
+from pinvgcn.experts import RowLabels
 from pinvgcn.fitting.fit import learn
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.settings import FitSettings, seed_of
@@ -112,22 +113,19 @@ def fit_many(
         return [run.fit(X, y, features=features) for run, y in zip(runs, ys, strict=True)]
     seeds = [seed_of(state) for state in states]
     shared = SharedRows(model, X, features=features, kept=model.prepared_for(X, features))
-    for run in runs:
-        run.remember_columns(X)
     read = [shared.settings.labels(y, shared.prepared.nodes) for y in ys]
-
-    def one(place: int) -> PinvGCNClassifier:
-        fitted = learn(shared.resolved, shared.prepared, read[place], seeds[place], threads=1, tell=tell)
-        return runs[place].adopt(fitted)
-
     stop = threading.Event()
 
     def tell(epoch: int, loss: float) -> None:
         if stop.is_set():
             raise CancelledError
 
+    def one(run: PinvGCNClassifier, labels: RowLabels, seed: int) -> PinvGCNClassifier:
+        fitted = learn(shared.resolved, shared.prepared, labels, seed, threads=1, tell=tell)
+        return run.remember_columns(X).adopt(fitted)
+
     with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        fits = [pool.submit(one, place) for place in range(len(runs))]
+        fits = [pool.submit(one, *each) for each in zip(runs, read, seeds, strict=True)]
         try:
             return [fit.result() for fit in fits]
         except BaseException:  # an interrupt, or the error of one run: the others end, too

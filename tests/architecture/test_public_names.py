@@ -115,7 +115,6 @@ def test_errors_are_the_builtin_ones_too() -> None:
 
 
 INTERNAL = {
-    ("graphs.table", "ValueError"),  # caught at once and turned into ModelFileError
     ("graphs.base", "TypeError"),  # caught at once and turned into GraphError
 }
 

@@ -17,7 +17,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.errors import ModelFileError
 from pinvgcn.experts.forest import CHUNK, Forest
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.io.tensors import digest
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=2.0, random_state=1, n_features=4)
@@ -99,7 +99,7 @@ def test_a_random_forest_is_scikit_learns(features, weights):
     forest = Forest.grown(features, labels, labels.rows, count=20, seed=3, drawn=True)
     np.testing.assert_allclose(forest.log_proba(points), expected, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(
-        Forest.from_state(forest.state(), 4).log_proba(points), forest.log_proba(points)
+        Forest.from_state(4, **forest.state()).log_proba(points), forest.log_proba(points)
     )
     sparse = Forest.grown(sp.csr_array(features), labels, labels.rows, count=20, seed=3, drawn=True)
     np.testing.assert_allclose(sparse.log_proba(sp.csr_array(points)), expected, rtol=0, atol=1e-14)
@@ -127,7 +127,7 @@ def test_some_columns_and_larger_leaves(columns, leaf_size):
     other = points.copy()
     other[:, np.setdiff1d(np.arange(4), places)] = np.nan
     np.testing.assert_array_equal(forest.log_proba(other), forest.log_proba(points))
-    again = Forest.from_state(forest.state(), 4)
+    again = Forest.from_state(4, **forest.state())
     np.testing.assert_array_equal(again.log_proba(points), forest.log_proba(points))
 
 
@@ -149,14 +149,14 @@ def test_leaves_of_several_classes(weights):
     labels = RowLabels(LABELS.classes, LABELS.rows, LABELS.codes, weights)
     forest = grown(labels, COARSE)
     assert ((forest.shares > 0) & (forest.shares < 1)).any()
-    found = Forest.from_state(forest.state(), 4).log_proba(COARSE)
+    found = Forest.from_state(4, **forest.state()).log_proba(COARSE)
     np.testing.assert_allclose(found, expected(COARSE, weights, COARSE), rtol=0, atol=1e-14)
 
 
 def test_trees_of_one_leaf():
     """One class, or features that do not differ: nothing to ask."""
     alike = np.zeros((90, 2))
-    forest = Forest.from_state(grown(features=alike).state(), 2)
+    forest = Forest.from_state(2, **grown(features=alike).state())
     assert (forest.feature == -1).all()
     np.testing.assert_allclose(forest.log_proba(alike), expected(alike, features=alike), atol=1e-14)
 
@@ -187,7 +187,7 @@ def test_kept_and_taken_back():
     forest = grown()
     state = forest.state()
     assert sum(array.nbytes for array in state.values()) < 13 * len(forest.feature) + 24 * 3
-    np.testing.assert_array_equal(Forest.from_state(state, 4).log_proba(X), forest.log_proba(X))
+    np.testing.assert_array_equal(Forest.from_state(4, **state).log_proba(X), forest.log_proba(X))
 
 
 @pytest.mark.parametrize("features", [None, X[:, :1] ** 2])
@@ -264,7 +264,7 @@ DAMAGED = {
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_arrays_are_refused(damage):
     with pytest.raises(ValueError, match="its trees lead nowhere"):
-        Forest.from_state(FOREST.state() | damage, 4)
+        Forest.from_state(4, **FOREST.state() | damage)
 
 
 @pytest.mark.parametrize("name", FOREST.state())
@@ -272,12 +272,12 @@ def test_every_array_is_needed(name):
     state = FOREST.state()
     del state[name]
     with pytest.raises(ValueError, match="its trees lack arrays"):
-        Forest.from_state(state, 4)
+        Forest.from_state(4, **state)
 
 
 def test_features_in_range_are_those_of_the_model():
     with pytest.raises(ValueError, match="its trees lead nowhere"):
-        Forest.from_state(FOREST.state(), 3)
+        Forest.from_state(3, **FOREST.state())
 
 
 @given(st.data())
@@ -288,7 +288,7 @@ def test_any_change_is_refused_or_harmless(data):
         array = state[data.draw(st.sampled_from(["roots", "feature", "other"]))]
         array[data.draw(st.integers(0, len(array) - 1))] = data.draw(st.integers(-2, NODES))
     try:
-        forest = Forest.from_state(state, 4)
+        forest = Forest.from_state(4, **state)
     except ValueError:
         return
     np.testing.assert_allclose(np.exp(forest.log_proba(X)).sum(axis=1), 1)
@@ -297,7 +297,7 @@ def test_any_change_is_refused_or_harmless(data):
 def test_changes_of_values_alone_are_accepted():
     """The refusals above are not refusals of everything."""
     changed = replace(FOREST, threshold=first(FOREST.threshold, 0.5), other=last(FOREST.other, 0))
-    assert Forest.from_state(changed.state(), 9).log_proba(X).shape == (90, 3)
+    assert Forest.from_state(9, **changed.state()).log_proba(X).shape == (90, 3)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import pinvgcn.experts.diffusion
-from pinvgcn.experts import Diffusion, NeighbourGraph, Seen
+from pinvgcn.experts import Diffusion, NeighbourGraph, RowLabels, Seen
 from pinvgcn.experts.diffusion import DOUBT, ON, THIN
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 import pinvgcn.experts.kernel
-from pinvgcn.experts import ByValues, KernelMachine, Linear, Seen, TableColumns
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts import ByValues, KernelMachine, Linear, RowLabels, Seen, TableColumns
 
 RNG = np.random.default_rng(0)
 M, V = 45, 6

@@ -18,7 +18,7 @@ from pinvgcn.errors import DataError, ParameterError
 from pinvgcn.features import geometry_names, local_geometry, pyramid
 from pinvgcn.features.blends import ENOUGH, eigenvalues, upright
 from pinvgcn.features.lattice import ADAPTED, NAMES, Lattice
-from pinvgcn.features.pyramid import ColumnSums, Pyramid
+from pinvgcn.features.pyramid import CellSums, ColumnSums, Pyramid
 
 LATTICE = Lattice(0.5, 4)
 STREET = generate_street(1_000, random_state=0).X
@@ -189,17 +189,17 @@ class TestSums:
         sums = np.full((3, 10), 2**24)
         for bits, most in ((lattice.bits, 2**25), (lattice.bits - 1, 2**27)):
             some = 2 if bits == lattice.bits else 3
-            ColumnSums.of(keys[:some], sums[:some], heights[:some], heights[:some], bits=bits)
+            ColumnSums.of(CellSums(keys[:some], sums[:some], heights[:some], heights[:some]), bits=bits)
             message = f"A column of cells may hold {most:,} points at most. Got .*; thin the cloud"
             with pytest.raises(DataError, match=message):
-                ColumnSums.of(keys, sums * 3, heights, heights, bits=bits)
+                ColumnSums.of(CellSums(keys, sums * 3, heights, heights), bits=bits)
 
     def test_the_largest_sums_fit(self):
         """As many points as a cell may hold, in its corner: the sum of squares is 2⁶², not below zero."""
         lattice = Lattice(1.0, 3)
         one = Pyramid.of(np.full((1, 3), -4.0), lattice)
         cells = one.finest
-        many = Pyramid(lattice, pyramid.CellSums(cells.keys, cells.sums * 2**24, cells.low, cells.high))
+        many = Pyramid(lattice, CellSums(cells.keys, cells.sums * 2**24, cells.low, cells.high))
         sums = Pyramid.sum([many]).levels[-1].sums
         assert sums.tolist() == [[2**24] + [-(2**43)] * 3 + [2**62] * 6]
 

@@ -8,7 +8,7 @@ import pytest
 from pinvgcn.datasets import generate_street
 from pinvgcn.features import local_geometry
 from pinvgcn.features import tiles as tiles_module
-from pinvgcn.features.averages import Averages, averaging_lattice
+from pinvgcn.features.averages import LEVELS, Averages
 from pinvgcn.features.geometry import cell_of
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import Pyramid
@@ -96,7 +96,7 @@ def test_averages_are_those_of_the_whole_cloud(name, size, tmp_path, monkeypatch
     cell = cell_of(points)
 
     def means(tile: int) -> np.ndarray:
-        return tiles.averages(tile, "values", averaging_lattice(cell)).at(
+        return tiles.averages(tile, "values", Lattice(cell, LEVELS)).at(
             tiles.load(tile).points, tiles.kept("values", tile)
         )
 
@@ -146,7 +146,7 @@ def test_what_lies_around_a_tile(tmp_path, monkeypatch):
             np.testing.assert_array_equal(points[places[:, 0].astype(int)], some)
             seen.append(places[:, 0])
         assert sorted(np.concatenate(seen)) == np.flatnonzero(expected).tolist()
-        assert all(values is None for _, values in tiles.around(tile, 5))
+        assert all(values.size == 0 for _, values in tiles.around(tile, 5))
 
 
 def test_tiles_hold_every_point_once_with_what_belongs_to_it(tmp_path):

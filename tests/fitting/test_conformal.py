@@ -18,10 +18,10 @@ from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import load_dataset, random_split
 from pinvgcn.distributed.group import ALONE
 from pinvgcn.errors import LabelError, ParameterError
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.folds import random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.settings import seed_of
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.nn.nodewise import apply_layers
@@ -188,10 +188,9 @@ class TestClassifier:
         assert model.predict_set(rows[:7]).shape == (7, 3)
 
     @pytest.mark.parametrize("name", ["points", "table"])
-    def test_saved_and_loaded(self, name, tmp_path):
+    def test_saved_and_loaded(self, name, reloaded):
         model, rows = fitted(name)
-        model.save(tmp_path / "model.safetensors")
-        copy = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+        copy = reloaded(model)
         for coverage in (0.5, 0.9):
             np.testing.assert_array_equal(
                 copy.transduction_set(coverage=coverage), model.transduction_set(coverage=coverage)
@@ -206,10 +205,9 @@ class TestClassifier:
                 model.predict_set(rows[:99] + 0.1, among="own"),
             )
 
-    def test_one_network_has_no_labels_left(self, tmp_path):
+    def test_one_network_has_no_labels_left(self, reloaded):
         model = quick(members=1).fit(X, LABELS)
-        model.save(tmp_path / "model.safetensors")
-        for one in (model, PinvGCNClassifier.load(tmp_path / "model.safetensors")):
+        for one in (model, reloaded(model)):
             for ask in (one.transduction_set, lambda one=one: one.predict_set(X)):
                 with pytest.raises(ParameterError, match=r"members must be 2 or more.* Got members=1"):
                     ask()

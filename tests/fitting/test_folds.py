@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinvgcn.errors import ParameterError
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting.folds import (
     BLOCKS,
     Folds,
@@ -21,7 +22,6 @@ from pinvgcn.fitting.folds import (
     separate_places,
     single_place,
 )
-from pinvgcn.fitting.labels import RowLabels
 
 Y = np.array(["a"] * 10 + ["b"] * 5 + ["c"] + [None] * 4, dtype=object)[
     np.random.default_rng(0).permutation(20)

@@ -76,7 +76,7 @@ def quick(graph="auto", **settings) -> PinvGCNClassifier:
 
 
 @pytest.mark.parametrize(("kind", "X"), [("gaussian", POINTS), ("categorical", FRAME)])
-def test_what_is_chosen_is_what_could_have_been_said(kind, X, tmp_path):
+def test_what_is_chosen_is_what_could_have_been_said(kind, X, reloaded):
     """To the bit, in every way to fit, and in a file."""
     said, found = quick(kind).fit(X, LABELS), quick().fit(X, LABELS)
     assert (found.graph, found.graph_kind_) == ("auto", said.graph_kind_)
@@ -90,8 +90,7 @@ def test_what_is_chosen_is_what_could_have_been_said(kind, X, tmp_path):
     for other in others:
         assert other.graph_kind_ == kind
         np.testing.assert_array_equal(other.transduction_proba_, said.transduction_proba_)
-    found.save(tmp_path / "m")
-    loaded = PinvGCNClassifier.load(tmp_path / "m")
+    loaded = reloaded(found)
     assert (loaded.graph, loaded.graph_kind_) == ("auto", kind)
     np.testing.assert_allclose(loaded.predict_proba(X), said.predict_proba(X), atol=1e-12)
 

@@ -10,9 +10,9 @@ import pytest
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import generate_street, random_split
 from pinvgcn.errors import DataError, ExtrapolationWarning
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting import scan as fitted_scan
 from pinvgcn.fitting.folds import random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import PLACE_FREE
 from pinvgcn.fitting.scan import Scan, scans_of
 
@@ -147,9 +147,8 @@ class TestElsewhere:
         assert sets.shape == (4_000, len(model.classes_))
 
 
-def test_saved_and_loaded(model, tmp_path):
-    model.save(tmp_path / "model.safetensors")
-    copy = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+def test_saved_and_loaded(model, reloaded):
+    copy = reloaded(model)
     first, again = model.fitted_, copy.fitted_
     np.testing.assert_array_equal(again.places.points, first.places.points)
     np.testing.assert_array_equal(again.places.cells, first.places.cells)
@@ -165,11 +164,10 @@ def test_saved_and_loaded(model, tmp_path):
         np.testing.assert_allclose(copy.predict_proba(points), model.predict_proba(points), atol=1e-12)
 
 
-def test_one_member_has_nothing_to_hold_out(tmp_path):
+def test_one_member_has_nothing_to_hold_out(reloaded):
     """The place then counts fully within the cloud, also after a file."""
     model = PinvGCNClassifier(**{**SETTINGS, "members": 1}).fit(POINTS, LABELS)
-    model.save(tmp_path / "model.safetensors")
-    for one in (model, PinvGCNClassifier.load(tmp_path / "model.safetensors")):
+    for one in (model, reloaded(model)):
         assert one.fitted_.places.reach == 1e30
         assert one.accuracy_estimate_.accuracy is None
         assert "no label was held out" in one.accuracy_estimate_.sentence()

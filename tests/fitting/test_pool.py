@@ -11,8 +11,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.datasets import make_blobs
 
 from pinvgcn import PinvGCNClassifier
-from pinvgcn.experts import Seen
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts import RowLabels, Seen
 from pinvgcn.fitting.pool import (
     AWAY,
     COLDEST,
@@ -280,11 +279,10 @@ class TestTogether:
         np.testing.assert_array_equal(alone.transduction_proba_, model.transduction_proba_)
 
     @pytest.mark.parametrize("trees", [0, 10])
-    def test_a_warm_start_and_a_file(self, trees, tmp_path):
+    def test_a_warm_start_and_a_file(self, trees, reloaded):
         model = quick(warm_start=True, trees=trees).fit(X, FEW)
         model.fit(X, np.where(np.arange(90) % 2 == 0, TRUTH, -1))
         assert model.n_iter_ == 6
-        model.save(tmp_path / "model.safetensors")
-        loaded = PinvGCNClassifier.load(tmp_path / "model.safetensors")
+        loaded = reloaded(model)
         np.testing.assert_allclose(loaded.predict_proba(X + 0.1), model.predict_proba(X + 0.1), atol=1e-12)
         assert [len(member.layers) for member in loaded.fitted_.networks.members] == [2, 2, 2]

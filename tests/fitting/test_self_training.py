@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 from pinvgcn import PinvGCNClassifier
 from pinvgcn.datasets import clicked_split, generate_street
 from pinvgcn.errors import PinvGCNWarning
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting import fit
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.pool import PLACE_FREE
 from pinvgcn.fitting.scan import Scan
@@ -137,10 +137,9 @@ class TestInAFit:
         assert model.accuracy_estimate_.accuracy is not None
         assert np.abs(without.transduction_proba_ - model.transduction_proba_).max() > 0.1
 
-    def test_sets_say_that_places_are_few(self, model, tmp_path):
+    def test_sets_say_that_places_are_few(self, model, reloaded):
         with pytest.warns(PinvGCNWarning, match="need labels of each class in 4 places.*Got [12] of"):
             expected = model.transduction_set(coverage=0.8)
-        model.save(tmp_path / "m")
-        again = PinvGCNClassifier.load(tmp_path / "m")
+        again = reloaded(model)
         with pytest.warns(PinvGCNWarning, match="in 4 places"):
             np.testing.assert_array_equal(again.transduction_set(coverage=0.8), expected)

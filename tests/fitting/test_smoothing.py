@@ -9,9 +9,9 @@ import pytest
 from scipy.special import softmax
 
 from pinvgcn.datasets import generate_street
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
 from pinvgcn.fitting.class_shares import stepped_factors
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes
 from pinvgcn.fitting.smoothing import GROUPED_ROUNDS, SAFE, SCAN, SECOND_LOOK, THIN, Smoothing
 

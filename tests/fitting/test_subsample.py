@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from pinvgcn import Hypergraph, PinvGCNClassifier
 from pinvgcn.distributed.group import ALONE
 from pinvgcn.experts import diffusion
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.fitting import prepared as subsample
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.prepared import RowSubsample
 from pinvgcn.graphs.distinct import distinct_rows, row_hashes
 from pinvgcn.repeated_fits import SharedRows
@@ -83,15 +83,14 @@ def test_the_spectrum_of_some_rows():
 
 
 class TestFits:
-    def test_all_rows_are_classified(self, few, tmp_path):
+    def test_all_rows_are_classified(self, few, reloaded):
         model = quick().fit(TABLE, LABELS)
         assert MOST <= model.spectrum_.n_nodes < N / 2
         assert model.transduction_.shape == (N,)
         np.testing.assert_allclose(model.predict_proba(TABLE), model.transduction_proba_, atol=1e-12)
         np.testing.assert_array_equal(model.predict_set(TABLE), model.transduction_set())
         assert model.score(TABLE, TRUTH) > 0.7
-        model.save(tmp_path / "model")
-        copy = PinvGCNClassifier.load(tmp_path / "model")
+        copy = reloaded(model)
         np.testing.assert_array_equal(copy.predict_proba(TABLE), model.predict_proba(TABLE))
         assert {c.column for c in model.column_importance(TABLE).columns} == set(TABLE)
 

@@ -79,10 +79,9 @@ class TestEveryTable:
         alone = [fitted(name).predict_proba(rows.iloc[[i]])[0] for i in range(len(rows))]
         np.testing.assert_allclose(alone, together, atol=1e-9)
 
-    def test_a_file(self, name, tmp_path):
+    def test_a_file(self, name, tmp_path, reloaded):
         model = fitted(name)
-        model.save(tmp_path / "model")
-        again = PinvGCNClassifier.load(tmp_path / "model")
+        again = reloaded(model)
         assert again.fitted_.ensemble.names == OF_TABLES
         assert again.fitted_.ensemble.weights == model.fitted_.ensemble.weights
         for rows in (TABLES[name], new_rows(name)):
@@ -90,7 +89,8 @@ class TestEveryTable:
             sets = [one.predict_set(rows, coverage=0.8) for one in (again, model)]
             np.testing.assert_array_equal(*sets)
         again.save(tmp_path / "again")
-        (one, arrays), (other, same) = (load_tensors(tmp_path / file, "model") for file in ("model", "again"))
+        files = (tmp_path / "model.safetensors", tmp_path / "again")
+        (one, arrays), (other, same) = (load_tensors(file, "model") for file in files)
         assert one == other
         assert set(arrays) == set(same)
         for key, array in arrays.items():
@@ -143,15 +143,14 @@ def test_logarithms_of_all_experts_but_the_diffusion_are_of_probabilities():
 
 
 @pytest.mark.parametrize("per_class", [1, 2])
-def test_few_labels(per_class, tmp_path):
+def test_few_labels(per_class, reloaded):
     """One label a class holds none out: all experts count alike."""
     labels = random_split(TRUTH, per_class=per_class, random_state=0)
     model = quick(members="auto").fit(MIXED, labels)
     assert np.isfinite(model.transduction_proba_).all()
     if per_class == 1:
         assert model.fitted_.ensemble.weights["diffusion"] == pytest.approx(2 / 6.5)
-    model.save(tmp_path / "model")
-    again = PinvGCNClassifier.load(tmp_path / "model")
+    again = reloaded(model)
     np.testing.assert_allclose(again.predict_proba(MIXED), model.transduction_proba_, atol=1e-9)
 
 
@@ -192,15 +191,14 @@ def test_sample_weights():
     assert right[0] > right[1]
 
 
-def test_features_beside_the_table(tmp_path):
+def test_features_beside_the_table(reloaded):
     features = RNG.normal(size=(N, 2)) + TRUTH[:, None]
     model = quick().fit(MIXED, FEW, features=features)
     assert model.fitted_.scaling.n_extra == 4  # two columns of numbers, and these
     np.testing.assert_allclose(
         model.predict_proba(MIXED, features=features), model.transduction_proba_, atol=1e-9
     )
-    model.save(tmp_path / "model")
-    again = PinvGCNClassifier.load(tmp_path / "model")
+    again = reloaded(model)
     np.testing.assert_allclose(
         again.predict_proba(OTHERS, features=features),
         model.predict_proba(OTHERS, features=features),
@@ -232,7 +230,7 @@ def test_numbers_that_are_not_seen_as_such():
     )
 
 
-def test_more_rows_than_anchors_and_more_labels_than_landmarks(monkeypatch, tmp_path):
+def test_more_rows_than_anchors_and_more_labels_than_landmarks(monkeypatch, reloaded):
     monkeypatch.setattr(pinvgcn.experts.diffusion, "ANCHORS", 50)
     monkeypatch.setattr(pinvgcn.experts.kernel, "LANDMARKS", 20)
     model = quick().fit(MIXED, FEW)
@@ -240,8 +238,7 @@ def test_more_rows_than_anchors_and_more_labels_than_landmarks(monkeypatch, tmp_
     assert arrays["diffusion.logs"].shape == (3, 50, 3)
     assert arrays["kernel.landmarks"].shape[0] == 20
     np.testing.assert_allclose(model.predict_proba(MIXED), model.transduction_proba_, atol=1e-9)
-    model.save(tmp_path / "model")
-    again = PinvGCNClassifier.load(tmp_path / "model")
+    again = reloaded(model)
     np.testing.assert_allclose(again.predict_proba(OTHERS), model.predict_proba(OTHERS), atol=1e-12)
 
 
@@ -264,7 +261,7 @@ def test_trees_tell_large_numbers_apart():
             assert np.mean(np.mean(own, axis=0).argmax(axis=1) == truth) > 0.9
 
 
-def test_missing_numbers_are_found_from_others(tmp_path):
+def test_missing_numbers_are_found_from_others(reloaded):
     """A cell without its number is as good as the others say, also after saving, and for one row alone."""
     rng = np.random.default_rng(1)
     size = rng.normal(size=N) + 3 * (TRUTH == 2) - 3 * (TRUTH == 0)
@@ -275,8 +272,7 @@ def test_missing_numbers_are_found_from_others(tmp_path):
     assert np.isfinite(nodes.numbers).all()
     lacks = frame["x0"].isna() & frame["x1"].notna()
     assert np.corrcoef(nodes.numbers[lacks, 0], frame["x1"][lacks])[0, 1] > 0.9
-    model.save(tmp_path / "m.pinvgcn")
-    again = PinvGCNClassifier.load(tmp_path / "m.pinvgcn")
+    again = reloaded(model)
     some = frame.iloc[:9]
     np.testing.assert_array_equal(again.predict_proba(some), model.predict_proba(some))
     each = np.vstack([again.predict_proba(some.iloc[[row]]) for row in range(9)])

@@ -145,8 +145,8 @@ def test_sizes_of_the_limits() -> None:
 def test_precision_follows_the_tolerance_where_it_costs() -> None:
     """The finest Fourier series while it is small; beyond that as fine as the residuals ask."""
     small, large = problem(500, 2, 2.0, precision=1e-6), problem(60_000, 3, 0.7, precision=1e-6)
-    assert small.fourier_precision == small.fourier_kernel().precision == 1e-12
-    assert large.fourier_precision == large.fourier_kernel().precision == 1e-6
+    assert small.fourier_precision == small.kernel("fourier").precision == 1e-12
+    assert large.fourier_precision == large.kernel("fourier").precision == 1e-6
     graph = GaussianGraph(cloud(4_000, 2), 1.0)
     assert graph._problem(5, 1e-3).precision > graph._problem(5, 1e-8).precision
 

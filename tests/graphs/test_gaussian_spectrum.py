@@ -52,35 +52,23 @@ def check(spectrum: Spectrum, A: np.ndarray) -> None:
             assert sine(U[:, k : end + 1], spectrum.vectors[:, : end + 1 - k]) <= 10 * worst / gap
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize(
+    ("solver", "n", "dimension", "sigma", "accuracy"),
+    [
+        *(("dense", 150, dimension, 2.0, 1e-9) for dimension in (1, 2, 3, 4, 6)),
+        *(("krylov", 600, *of) for of in ((1, 0.5, 1e-3), (2, 1.5, 1e-8), (3, 2.0, 1e-3), (5, 3.0, 1e-3))),
+        *(("taylor", 700, *of, 1e-3) for of in ((1, 6.0), (2, 6.0), (3, 20.0), (4, 100.0))),
+    ],
+)
 @every_loop
-def test_dense_spectrum(dimension: int, loops: float) -> None:
-    points = cloud(150, dimension)
-    graph = GaussianGraph(points, 2.0, loops=loops)
-    spectrum = graph.spectrum(8)
-    assert spectrum.solver == "dense"
-    assert spectrum.rank == 8
-    assert spectrum.residuals.max() < 1e-9
-    check(spectrum, gaussian_adjacency(points, 2.0, loops))
-
-
-@pytest.mark.parametrize(("dimension", "sigma"), [(1, 0.5), (2, 1.5), (3, 2.0), (5, 3.0)])
-@without_and_with_loops
-def test_krylov_spectrum(dimension: int, sigma: float, loops: float) -> None:
-    points = cloud(600, dimension)
-    spectrum = GaussianGraph(points, sigma, loops=loops).spectrum(8, solver="krylov")
-    assert spectrum.solver == "krylov"
-    assert spectrum.rank == 8
-    assert spectrum.residuals.max() <= 1e-3
+def test_spectrum(solver: str, n: int, dimension: int, sigma: float, accuracy: float, loops: float) -> None:
+    points = cloud(n, dimension)
+    rank, tolerance = (3, None) if solver == "taylor" else (8, None if accuracy == 1e-9 else accuracy)
+    asked = "auto" if solver == "dense" else solver
+    spectrum = GaussianGraph(points, sigma, loops=loops).spectrum(rank, solver=asked, tolerance=tolerance)
+    assert (spectrum.solver, spectrum.rank) == (solver, rank)
+    assert spectrum.residuals.max() <= accuracy
     check(spectrum, gaussian_adjacency(points, sigma, loops))
-
-
-@every_loop
-def test_krylov_spectrum_to_eight_digits(loops: float) -> None:
-    points = cloud(600, 2)
-    spectrum = GaussianGraph(points, 1.5, loops=loops).spectrum(8, solver="krylov", tolerance=1e-8)
-    assert spectrum.residuals.max() <= 1e-8
-    check(spectrum, gaussian_adjacency(points, 1.5, loops))
 
 
 @pytest.mark.parametrize(
@@ -101,18 +89,6 @@ def test_krylov_spectrum_from_nufft_products(
     assert spectrum.residuals.max() <= 1e-6
     check(spectrum, gaussian_adjacency(points, sigma, loops))
     np.testing.assert_allclose(spectrum.extend_basis(points), spectrum.basis, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize(("dimension", "sigma"), [(1, 6.0), (2, 6.0), (3, 20.0), (4, 100.0)])
-@every_loop
-def test_taylor_spectrum(dimension: int, sigma: float, loops: float) -> None:
-    points = cloud(700, dimension)
-    rank = 3
-    spectrum = GaussianGraph(points, sigma, loops=loops).spectrum(rank, solver="taylor")
-    assert spectrum.solver == "taylor"
-    assert spectrum.rank == rank
-    assert spectrum.residuals.max() <= 1e-3
-    check(spectrum, gaussian_adjacency(points, sigma, loops))
 
 
 def test_every_solver_says_the_same() -> None:

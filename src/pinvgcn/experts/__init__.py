@@ -8,7 +8,8 @@
                 (``kernel.py``)
     Diffusion   labels spread over a graph of the nearest rows of a table (``diffusion.py``)
 
-An expert has one opinion a member of an ensemble; the members differ in the labels that they learn from::
+An expert has one opinion a member of an ensemble; the members differ in the ``RowLabels`` that they learn
+from::
 
     expert.opinions(seen)    for each member (m, classes), from what is ``Seen`` of m rows
     expert.state()           its arrays in a saved model
@@ -20,8 +21,9 @@ Another expert is a file here; ``fitting/pool.py`` has its name, ``fitting/membe
 from pinvgcn.experts.diffusion import Diffusion, NeighbourGraph
 from pinvgcn.experts.forest import Forest, Forests
 from pinvgcn.experts.kernel import KernelMachine
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.experts.linear import Linear
-from pinvgcn.experts.seen import ByValues, LabelledRows, Seen, TableColumns
+from pinvgcn.experts.seen import ByValues, Seen, TableColumns
 from pinvgcn.experts.spectral import Networks, NetworkSettings, TrainedNetwork, TrainingNodes
 
 __all__ = [
@@ -30,11 +32,11 @@ __all__ = [
     "Forest",
     "Forests",
     "KernelMachine",
-    "LabelledRows",
     "Linear",
     "NeighbourGraph",
     "NetworkSettings",
     "Networks",
+    "RowLabels",
     "Seen",
     "TableColumns",
     "TrainedNetwork",

@@ -17,7 +17,8 @@ from scipy.sparse.linalg import cg
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import for_all, ranges
 from pinvgcn.distributed.group import ALONE, Group
-from pinvgcn.experts.seen import LabelledRows, Seen
+from pinvgcn.experts.labels import RowLabels
+from pinvgcn.experts.seen import Seen
 from pinvgcn.graphs.distinct import distinct_subsample
 
 ON = 0.99  # α: a hundred steps in the mean
@@ -63,7 +64,7 @@ class NeighbourGraph:
         directed = sp.csr_array((W.ravel(), found.ravel(), ends), shape=(len(anchors), len(anchors)))
         return cls(anchors, k, sp.csr_array(directed.maximum(directed.T)), group)
 
-    def diffusion(self, X: Any, rows: np.ndarray, labels: Sequence[LabelledRows]) -> Diffusion:
+    def diffusion(self, X: Any, rows: np.ndarray, labels: Sequence[RowLabels]) -> Diffusion:
         """Of each member, from the labels that it learns from; X (m, v) are the rows of all labels, whose
         numbers are ``rows`` (m,), rising."""
         degrees = self.weights.sum(axis=1)

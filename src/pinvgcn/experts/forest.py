@@ -12,7 +12,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pinvgcn.compute.compiled import compiled, inlined
 from pinvgcn.compute.parallel import for_all, ranges
-from pinvgcn.experts.seen import ByValues, LabelledRows, Seen
+from pinvgcn.experts.labels import RowLabels
+from pinvgcn.experts.seen import ByValues, Seen
 
 CHUNK = 4_096  # rows of one call: their columns stay in the cache, and their numbers fit into 16 bits
 LEAF = -1
@@ -38,7 +39,7 @@ class Forest:
     def grown(
         cls,
         X: Any,
-        labels: LabelledRows,
+        labels: RowLabels,
         nodes: np.ndarray,
         *,
         count: int,
@@ -92,7 +93,7 @@ class Forest:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
-    def from_state(cls, arrays: dict[str, np.ndarray], n_features: int) -> Forest:
+    def from_state(cls, n_features: int, **arrays: np.ndarray) -> Forest:
         """From what ``state`` gave; ValueError if the arrays are no forest on ``n_features`` columns."""
         if set(arrays) != {field.name for field in fields(cls)}:
             raise ValueError("its trees lack arrays")
@@ -184,8 +185,7 @@ def _distinct(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _rounded_down(values: np.ndarray) -> np.ndarray:
     """The largest float32 numbers that are not above: x ≤ t then holds for the same float32 x."""
     narrow = values.astype(np.float32)
-    lower: np.ndarray = np.where(narrow > values, np.nextafter(narrow, np.float32(-np.inf)), narrow)
-    return lower
+    return np.where(narrow > values, np.nextafter(narrow, np.float32(-np.inf)), narrow)
 
 
 @compiled

@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from pinvgcn.compute.parallel import for_all, ranges
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.experts.linear import regression
-from pinvgcn.experts.seen import LabelledRows, TableColumns
+from pinvgcn.experts.seen import TableColumns
 
 STRENGTH = 3.0  # C of the regression
 WIDTH = 2.0  # γ times the mean squared distance of labelled rows
@@ -38,9 +39,7 @@ class KernelMachine:
     offsets: np.ndarray  # b (classes,)
 
     @classmethod
-    def fitted(
-        cls, X: np.ndarray, labels: LabelledRows, columns: TableColumns, *, seed: int
-    ) -> KernelMachine:
+    def fitted(cls, X: np.ndarray, labels: RowLabels, columns: TableColumns, *, seed: int) -> KernelMachine:
         """From rows X (m, v) with these labels; of many, 1,024 drawn ones are landmarks (Nyström)."""
         scale = columns.relevance(X, labels.codes, len(labels.classes)) ** 2
         chosen = np.arange(len(X))
@@ -74,5 +73,4 @@ class KernelMachine:
             scores[rows] = self.kernel(X[rows]) @ self.coefficients + self.offsets
 
         for_all(evaluate, ranges(X.shape[0], CHUNK))
-        logs: np.ndarray = log_softmax(scores, axis=1)
-        return logs
+        return log_softmax(scores, axis=1)

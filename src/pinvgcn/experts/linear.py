@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from pinvgcn.experts.seen import LabelledRows, TableColumns
+from pinvgcn.experts.labels import RowLabels
+from pinvgcn.experts.seen import TableColumns
 
 STRENGTH = 1.0  # C of the regression: 1/C is the weight of its penalty
 ROUNDS, STILL = 300, 1e-4  # of its solver
@@ -27,7 +28,7 @@ class Linear:
     offsets: np.ndarray  # b (classes,)
 
     @classmethod
-    def fitted(cls, X: np.ndarray, labels: LabelledRows, columns: TableColumns) -> Linear:
+    def fitted(cls, X: np.ndarray, labels: RowLabels, columns: TableColumns) -> Linear:
         """From rows X (m, v) with these labels."""
         relevance = columns.relevance(X, labels.codes, len(labels.classes))
         slopes, offsets = regression(X * relevance, labels, STRENGTH)
@@ -35,11 +36,10 @@ class Linear:
 
     def log_proba(self, X: Any) -> np.ndarray:
         """log p of any rows (m, v), dense or sparse: (m, classes)."""
-        logs: np.ndarray = log_softmax(X @ self.slopes + self.offsets, axis=1)
-        return logs
+        return log_softmax(X @ self.slopes + self.offsets, axis=1)
 
 
-def regression(X: np.ndarray, labels: LabelledRows, strength: float) -> tuple[np.ndarray, np.ndarray]:
+def regression(X: np.ndarray, labels: RowLabels, strength: float) -> tuple[np.ndarray, np.ndarray]:
     """Slopes (v, classes) and offsets (classes,) that scikit-learn finds; of two classes half for each.
 
     Weights of labels have the mean 1: their unit does not change the penalty.

@@ -1,11 +1,11 @@
-"""What all experts have in common: what they see of rows, the labelled rows that they learn from, and their
-arrays in a saved model; and which columns of a table tell classes apart."""
+"""What all experts have in common: what they see of rows, and their arrays in a saved model; and which
+columns of a table tell classes apart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,32 +29,10 @@ class Seen(NamedTuple):
         return Seen(X[rows], V[rows], *(None if some is None else some[rows] for some in others))
 
     def of_all(self) -> Seen:
-        """Of the rows of all processes, each of which has a few."""
-        X, V, values, trust = self
-        group = V.group
-        values = None if values is None else rows_of_all(values, group)
-        trust = None if trust is None else group.rows(trust)
-        return Seen(rows_of_all(X, group), V.of_all(), values, trust)
-
-
-class LabelledRows(Protocol):
-    """Rows with a class. ``RowLabels`` of a fit are such."""
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The classes: (c,)."""
-
-    @property
-    def rows(self) -> np.ndarray:
-        """Numbers of the labelled rows, ascending, among those of all processes: (m,)."""
-
-    @property
-    def codes(self) -> np.ndarray:
-        """Their classes, as places in ``classes``: (m,)."""
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """Their weights, positive; None where all are equal: (m,)."""
+        """Of the rows of all processes, each of which has a few; places all count fully."""
+        group = self.basis.group
+        values = None if self.values is None else rows_of_all(self.values, group)
+        return Seen(rows_of_all(self.inputs, group), self.basis.of_all(), values)
 
 
 def of_member(number: int) -> str:

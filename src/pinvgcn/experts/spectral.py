@@ -13,7 +13,8 @@ import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from pinvgcn.distributed.group import Group, together
-from pinvgcn.experts.seen import LabelledRows, Seen, of_member
+from pinvgcn.experts.labels import RowLabels
+from pinvgcn.experts.seen import Seen, of_member
 from pinvgcn.nn import Labels, PinvGCN, Problem, TrainingSettings
 from pinvgcn.nn.nodewise import NodeLayer, apply_networks
 from pinvgcn.nn.sampling import NodeSubsample, resolve_sample
@@ -28,7 +29,7 @@ class TrainingNodes:
     rows: np.ndarray  # (m,), ascending, of all process ranks
     nodes: np.ndarray  # (m,); -1 where another process rank has the node
 
-    def labels(self, some: LabelledRows) -> Labels:
+    def labels(self, some: RowLabels) -> Labels:
         """Some of the labels, as those of nodes."""
         nodes = self.nodes[np.searchsorted(self.rows, some.rows)]
         here, device = nodes >= 0, self.problem.ids.device
@@ -40,7 +41,7 @@ class TrainingNodes:
             group=self.problem.group,
         )
 
-    def for_parts(self, parts: Sequence[LabelledRows], settings: TrainingSettings) -> list[TrainingNodes]:
+    def for_parts(self, parts: Sequence[RowLabels], settings: TrainingSettings) -> list[TrainingNodes]:
         """For each network that learns from some of the labels: all nodes, or a subsample if epochs draw."""
         if settings.nodes_per_epoch is None:
             return [self] * len(parts)
@@ -48,7 +49,7 @@ class TrainingNodes:
         subsample = NodeSubsample.of(self.problem, np.unique(here))
         ids = self.problem.group.rows(self.problem.ids.cpu().numpy()[here])
 
-        def drawn(part: LabelledRows) -> bool:
+        def drawn(part: RowLabels) -> bool:
             known = np.unique(ids[np.searchsorted(self.rows, part.rows)])
             return resolve_sample(settings.nodes_per_epoch, subsample.total - len(known)) is not None
 
@@ -212,5 +213,4 @@ def over_ranks(
 
 def _flat(network: PinvGCN) -> np.ndarray:
     """All weights, one after the other."""
-    flat: np.ndarray = parameters_to_vector(network.parameters()).detach().cpu().numpy()
-    return flat
+    return parameters_to_vector(network.parameters()).detach().cpu().numpy()

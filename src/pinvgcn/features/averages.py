@@ -20,18 +20,13 @@ from pinvgcn.checks import as_matrix, check_rows
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
-from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, share, tabulated
+from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, share, tabulated, totalled
 
 ONE = 2.0**24
 LEVELS = 3  # sizes of cells
 ENOUGH = 3.0  # points, each counted by its share in the blend: about ten that matter
 PLANS = (0, 2)  # levels at which whole columns of cells are looked at, too
 CHUNK = 2_048  # points that a thread takes at a time
-
-
-def averaging_lattice(cell: float, levels: int = LEVELS) -> Lattice:
-    """The cells that are averaged over, ``cell`` the side of the finest."""
-    return Lattice(cell, levels)
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class Averages:
     def of(cls, points: Any, values: Any, cell: float, *, levels: int = LEVELS) -> Averages:
         """Of a cloud (n, ≤ 3) with values (n, v) from 0 to 1, over cells of side ``cell``, and of as many
         larger sizes as ``levels`` ask for."""
-        lattice = averaging_lattice(cell, levels)
+        lattice = Lattice(cell, levels)
         positions = lattice.positions(points)
         known = as_matrix(values, "values", least=0)
         check_rows(known, len(positions), "values", "points")
@@ -56,16 +51,22 @@ class Averages:
         order = in_curve_order(positions, lattice.bits)
         cell_at, keys = grouped(positions, order, lattice.bits)
         whole = np.rint(known * ONE).astype(np.int64)
-        return cls(lattice, keys, *_added(whole, np.ones(len(whole), np.int64), cell_at, len(keys)))
+        counts = np.bincount(cell_at, minlength=len(keys))
+        return cls(lattice, keys, counts, totalled(whole, cell_at, len(keys)))
 
     @classmethod
     def sum(cls, parts: Sequence[Averages]) -> Averages:
         """Over all points of some clouds together."""
         keys = np.concatenate([part.keys for part in parts])
-        cell_at, distinct = grouped(keys, in_curve_order(keys, 0), 0)
         sums = np.concatenate([part.sums for part in parts])
         counts = np.concatenate([part.counts for part in parts])
-        return cls(parts[0].lattice, distinct, *_added(sums, counts, cell_at, len(distinct)))
+        joined = cls(parts[0].lattice, keys, counts, sums)
+        return joined._within(*grouped(keys, in_curve_order(keys, 0), 0))
+
+    def _within(self, cell_at: np.ndarray, keys: np.ndarray) -> Averages:
+        """Over other cells (c, 3), in which these are at (m,)."""
+        counts = totalled(self.counts[:, None], cell_at, len(keys))[:, 0]
+        return Averages(self.lattice, keys, counts, totalled(self.sums, cell_at, len(keys)))
 
     def state(self) -> dict[str, np.ndarray]:
         """What a file keeps."""
@@ -75,12 +76,11 @@ class Averages:
     def from_state(cls, cell: float, arrays: dict[str, np.ndarray], *, levels: int = LEVELS) -> Averages:
         """What ``state`` gave, of one process or of several, whose cells are added up."""
         keys, counts, sums = (arrays[name].astype(np.int64) for name in ("keys", "counts", "sums"))
-        return cls.sum([cls(averaging_lattice(cell, levels), keys, counts, sums)])
+        return cls.sum([cls(Lattice(cell, levels), keys, counts, sums)])
 
     def coarser(self) -> Averages:
         """Over cells twice as large."""
-        parent, keys = grouped(self.keys, np.arange(len(self.keys)), 1)
-        return Averages(self.lattice, keys, *_added(self.sums, self.counts, parent, len(keys)))
+        return self._within(*grouped(self.keys, np.arange(len(self.keys)), 1))
 
     @cached_property
     def levels(self) -> list[Averages]:
@@ -93,8 +93,7 @@ class Averages:
     def flat(self) -> Averages:
         """Over whole columns, as if all points lay at height 0."""
         keys = self.keys * (1, 1, 0)
-        column, keys = grouped(keys, in_curve_order(keys, 0), 0)
-        return Averages(self.lattice, keys, *_added(self.sums, self.counts, column, len(keys)))
+        return self._within(*grouped(keys, in_curve_order(keys, 0), 0))
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -158,18 +157,6 @@ class Averages:
 def context_width(levels: int) -> int:
     """How many means of each value a context has."""
     return levels + sum(level < levels for level in PLANS)
-
-
-@compiled
-def _added(sums, counts, cell, count):  # type: ignore[no-untyped-def]
-    """Rows that belong to the same cell, added up."""
-    number, total = np.zeros(count, np.int64), np.zeros((count, sums.shape[1]), np.int64)
-    for i in range(len(cell)):
-        j = cell[i]
-        number[j] += counts[i]
-        for k in range(sums.shape[1]):
-            total[j, k] += sums[i, k]
-    return number, total
 
 
 @compiled

@@ -10,6 +10,7 @@ import numpy as np
 from pinvgcn.compute.compiled import compiled, inlined
 from pinvgcn.features.lattice import ADAPTED, NAMES, find, share
 
+IN_PLAN = (0, 1, 2, 4, 5, 7)  # of the sums of a cell: n, Σx, Σy, Σxx, Σxy, Σyy
 ENOUGH = 4.0  # points in the blend of the first level that follows the density
 
 
@@ -66,6 +67,21 @@ def in_plane(a, b, d):  # type: ignore[no-untyped-def]
     return first, second
 
 
+@inlined
+def add_moved(out, n, x, y, z, xx, xy, xz, yy, yz, zz, dx, dy, dz):  # type: ignore[no-untyped-def]
+    """Add to ``out`` (10,) the sums of a cell, about a centre from which its own one lies at dx, dy, dz."""
+    out[0] += n
+    out[1] += x + n * dx
+    out[2] += y + n * dy
+    out[3] += z + n * dz
+    out[4] += xx + 2 * dx * x + n * dx * dx
+    out[5] += xy + dx * y + dy * x + n * dx * dy
+    out[6] += xz + dx * z + dz * x + n * dx * dz
+    out[7] += yy + 2 * dy * y + n * dy * dy
+    out[8] += yz + dy * z + dz * y + n * dy * dz
+    out[9] += zz + 2 * dz * z + n * dz * dz
+
+
 @compiled
 def shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, column, dense, level):  # type: ignore[no-untyped-def]
     """The features of one level, at the positions of ``rows``, into ``out`` from ``column`` on.
@@ -96,22 +112,15 @@ def shapes(positions, rows, bits, unit, table, keys, sums, low, high, out, colum
             for s in range(8):
                 dx, dy, dz = (s & 1) - 0.5, ((s >> 1) & 1) - 0.5, (s >> 2) - 0.5
                 j = find(table, keys, vx - 1 + (s & 1), vy - 1 + ((s >> 1) & 1), vz - 1 + (s >> 2))
-                cell = moved[corner, s]
+                moved[corner, s] = 0.0
                 if j < 0:
-                    cell[:] = 0.0
                     continue
-                n = float(sums[j, 0])
-                sx, sy, sz = sums[j, 1] / size, sums[j, 2] / size, sums[j, 3] / size
-                cell[0] = n
-                cell[1] = sx + n * dx
-                cell[2] = sy + n * dy
-                cell[3] = sz + n * dz
-                cell[4] = sums[j, 4] / size / size + 2 * dx * sx + n * dx * dx
-                cell[5] = sums[j, 5] / size / size + dx * sy + dy * sx + n * dx * dy
-                cell[6] = sums[j, 6] / size / size + dx * sz + dz * sx + n * dx * dz
-                cell[7] = sums[j, 7] / size / size + 2 * dy * sy + n * dy * dy
-                cell[8] = sums[j, 8] / size / size + dy * sz + dz * sy + n * dy * dz
-                cell[9] = sums[j, 9] / size / size + 2 * dz * sz + n * dz * dz
+                own = sums[j]
+                add_moved(
+                    moved[corner, s], float(own[0]), own[1] / size, own[2] / size, own[3] / size,
+                    own[4] / size / size, own[5] / size / size, own[6] / size / size, own[7] / size / size,
+                    own[8] / size / size, own[9] / size / size, dx, dy, dz,
+                )  # fmt: skip
                 lowest, highest = min(lowest, low[j]), max(highest, high[j])
             lows[corner], highs[corner] = lowest, highest
         tx = (x + half - (vx << bits)) / size
@@ -180,11 +189,11 @@ def in_plan(positions, rows, bits, unit, table, keys, sums, low, high, storeys, 
     point of the four. As for cells, these are looked up once for all points that are nearest to a corner.
     """
     half, size = 1 << (bits - 1), float(1 << bits)
-    moved = np.empty((4, 4, 6))  # of each corner of the present column: four columns around it, their sums
+    moved = np.empty((4, 4, 10))  # of each corner of the present column: four columns around it, their sums
     lows, highs = np.empty(4, np.int64), np.empty(4, np.int64)
     known = np.zeros(4, np.bool_)
     cx, cy, first_storey, end_storey = 0, 0, 0, 0
-    blend = np.empty(6)
+    blend = np.empty(10)
     for k in range(len(rows)):
         i = rows[k]
         x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
@@ -202,18 +211,15 @@ def in_plan(positions, rows, bits, unit, table, keys, sums, low, high, storeys, 
             for s in range(4):
                 dx, dy = (s & 1) - 0.5, (s >> 1) - 0.5
                 j = find(table, keys, vx - 1 + (s & 1), vy - 1 + (s >> 1), 0)
-                there = moved[corner, s]
+                moved[corner, s] = 0.0
                 if j < 0:
-                    there[:] = 0.0
                     continue
-                n = float(sums[j, 0])
-                sx, sy = sums[j, 1] / size, sums[j, 2] / size
-                there[0] = n
-                there[1] = sx + n * dx
-                there[2] = sy + n * dy
-                there[3] = sums[j, 3] / size / size + 2 * dx * sx + n * dx * dx
-                there[4] = sums[j, 4] / size / size + dx * sy + dy * sx + n * dx * dy
-                there[5] = sums[j, 5] / size / size + 2 * dy * sy + n * dy * dy
+                these = sums[j]
+                add_moved(
+                    moved[corner, s], float(these[0]), these[1] / size, these[2] / size, 0.0,
+                    these[3] / size / size, these[4] / size / size, 0.0, these[5] / size / size, 0.0, 0.0,
+                    dx, dy, 0.0,
+                )  # fmt: skip
                 lowest, highest = min(lowest, low[j]), max(highest, high[j])
             lows[corner], highs[corner] = lowest, highest
         tx = (x + half - (vx << bits)) / size
@@ -223,13 +229,13 @@ def in_plan(positions, rows, bits, unit, table, keys, sums, low, high, storeys, 
             there = moved[corner, s]
             if there[0] > 0:
                 weight = (tx if s & 1 else 1 - tx) * (ty if s >> 1 else 1 - ty)
-                for m in range(6):
+                for m in IN_PLAN:
                     blend[m] += weight * there[m]
         n = blend[0]
         first = second = 0.0
         if n > 0:
             mx, my = blend[1] / n, blend[2] / n
-            a, b, d = blend[3] / n - mx * mx, blend[4] / n - mx * my, blend[5] / n - my * my
+            a, b, d = blend[4] / n - mx * mx, blend[5] / n - mx * my, blend[7] / n - my * my
             first, second = in_plane(a, b, d)
         out[i, column] = (first - second) / (first if first > 0 else 1.0)
         out[i, column + 1] = np.sqrt(second)

@@ -59,8 +59,7 @@ def _blocks(points: Any, lattice: Lattice, bits: int, *, columns: bool = False) 
     around = (own[:, None] + steps).reshape(-1, 3)
     if columns:
         around[:, 2] = 0
-    blocks: np.ndarray = grouped(around, np.arange(len(around)), 0)[1]
-    return blocks
+    return grouped(around, np.arange(len(around)), 0)[1]
 
 
 def _exchanged(

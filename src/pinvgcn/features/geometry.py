@@ -117,15 +117,14 @@ def in_space(values: Any, name: str) -> np.ndarray:
     return points
 
 
-def drawn(points: np.ndarray, total: int, wanted: int = ASKED) -> np.ndarray:
-    """About ``wanted`` of the ``total`` points (n, 3) that these are some of: a mask, by coordinates."""
-    if total <= wanted:
+def drawn(points: np.ndarray, total: int) -> np.ndarray:
+    """About ``ASKED`` of the ``total`` points (n, 3) that these are some of: a mask, by coordinates."""
+    if total <= ASKED:
         return np.ones(len(points), dtype=bool)
     mixed = np.zeros(len(points), dtype=np.uint64)
     for column, prime in zip(np.ascontiguousarray(points.T), PRIMES, strict=True):
         mixed ^= column.view(np.uint64) * np.uint64(prime)
-    chosen: np.ndarray = hashed(mixed.view(np.int64), seed=0) / 2.0**64 < wanted / total
-    return chosen
+    return hashed(mixed.view(np.int64), seed=0) / 2.0**64 < ASKED / total
 
 
 def cell_size(
@@ -191,15 +190,12 @@ class _Counter:
     def __init__(self, asked: np.ndarray, first: int) -> None:
         self.unit = math.ldexp(1.0, first - FRACTION)
         self.asked = self._positions(asked)
-        self.keys, self.tables, self.counts = [], [], []
+        self.sizes = []  # bits of a position within a cell; of those around: table, keys and counts
         corners = np.array([(s & 1, s >> 1 & 1, s >> 2) for s in range(8)]) - 1
         for bits in range(FRACTION, FRACTION + TRIED):
             around = ((self.asked + (1 << bits - 1)) >> bits)[:, None] + corners
-            flat = around.reshape(-1, 3)
-            keys = grouped(flat, np.arange(len(flat)), 0)[1]
-            self.keys.append(keys)
-            self.tables.append(tabulated(keys))
-            self.counts.append(np.zeros(len(keys), dtype=np.int64))
+            keys = grouped(around.reshape(-1, 3), np.arange(around.size // 3), 0)[1]
+            self.sizes.append((bits, tabulated(keys), keys, np.zeros(len(keys), dtype=np.int64)))
 
     def _positions(self, points: np.ndarray) -> np.ndarray:
         # what is too far for whole numbers is far from everything
@@ -208,16 +204,16 @@ class _Counter:
 
     def add(self, points: np.ndarray) -> None:
         positions = self._positions(points)
-        for place, bits in enumerate(range(FRACTION, FRACTION + TRIED)):
-            _count(positions, bits, self.tables[place], self.keys[place], self.counts[place])
+        for size in self.sizes:
+            _count(positions, *size)
 
     def masses(self, besides: np.ndarray, group: Group) -> np.ndarray:
         """Points in the blend of each place that was asked, but for ``besides`` (asked,) of those that are
         there, for each size: (sizes, asked)."""
-        found = []
-        for place, bits in enumerate(range(FRACTION, FRACTION + TRIED)):
-            counts = group.sum(self.counts[place])
-            found.append(_blended(self.asked, besides, bits, self.tables[place], self.keys[place], counts))
+        found = [
+            _blended(self.asked, besides, bits, table, keys, group.sum(counts))
+            for bits, table, keys, counts in self.sizes
+        ]
         return np.stack(found)
 
 
@@ -246,6 +242,6 @@ def _blended(positions, besides, bits, table, keys, counts):  # type: ignore[no-
     return out
 
 
-def cell_of(points: Any, *, enough: float = ENOUGH) -> float:
+def cell_of(points: Any) -> float:
     """`cell_size` of a cloud in memory."""
-    return cell_size(lambda: [points], len(points), enough=enough)
+    return cell_size(lambda: [points], len(points))

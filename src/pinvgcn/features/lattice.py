@@ -156,28 +156,25 @@ def _codes(positions, bits):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def slot_of(x, y, z, mask):  # type: ignore[no-untyped-def]
-    """Where in a table of mask + 1 places a cell is looked for first."""
+def slot_of(table, keys, x, y, z):  # type: ignore[no-untyped-def]
+    """Where in a table a cell stands, or would stand, and its row in ``keys``, or −1."""
+    mask = len(table) - 1
     h = x * 0x1E3779B97F4A7C15 ^ y * 0x3F58476D1CE4E5B9 ^ z * 0x14D049BB133111EB
     h ^= h >> 32
     h *= 0x369DEA0F31A53F85
     h ^= h >> 29
-    return h & mask
+    at = h & mask
+    row = table[at]
+    while row >= 0 and (keys[row, 0] != x or keys[row, 1] != y or keys[row, 2] != z):
+        at = (at + 1) & mask
+        row = table[at]
+    return at, row
 
 
 @inlined
 def find(table, keys, x, y, z):  # type: ignore[no-untyped-def]
     """The row of a cell in ``keys``, or −1."""
-    mask = len(table) - 1
-    at = slot_of(x, y, z, mask)
-    found = -1
-    while table[at] >= 0:
-        row = table[at]
-        if keys[row, 0] == x and keys[row, 1] == y and keys[row, 2] == z:
-            found = row
-            break
-        at = (at + 1) & mask
-    return found
+    return slot_of(table, keys, x, y, z)[1]
 
 
 @inlined
@@ -191,16 +188,31 @@ def share(s, tx, ty, tz):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def totalled(rows, cell, count):  # type: ignore[no-untyped-def]
+    """Rows of whole numbers that belong to the same cell, added up: (count, …)."""
+    total = np.zeros((count, rows.shape[1]), np.int64)
+    for i in range(len(cell)):
+        j = cell[i]
+        for k in range(rows.shape[1]):
+            total[j, k] += rows[i, k]
+    return total
+
+
+@inlined
+def _empty_table(cells):  # type: ignore[no-untyped-def]
+    """With room for so many cells."""
+    size = 2
+    while size < 2 * cells:
+        size *= 2
+    return np.full(size, -1, np.int32)
+
+
+@compiled
 def tabulated(keys):  # type: ignore[no-untyped-def]
     """The table by which ``find`` finds the distinct cells (c, 3)."""
-    size = 2
-    while size < 2 * len(keys):
-        size *= 2
-    table = np.full(size, -1, np.int32)
+    table = _empty_table(len(keys))
     for row in range(len(keys)):
-        at = slot_of(keys[row, 0], keys[row, 1], keys[row, 2], size - 1)
-        while table[at] >= 0:
-            at = (at + 1) & (size - 1)
+        at, _ = slot_of(table, keys, keys[row, 0], keys[row, 1], keys[row, 2])
         table[at] = row
     return table
 
@@ -221,10 +233,7 @@ def grouped(positions, order, bits):  # type: ignore[no-untyped-def]
         ):
             runs += 1
         last = i
-    size = 2
-    while size < 2 * runs:
-        size *= 2
-    table = np.full(size, -1, np.int32)
+    table = _empty_table(runs)
     keys = np.empty((runs, 3), np.int64)
     cell = np.empty(n, np.int32)
     count, now = 0, -1
@@ -232,17 +241,9 @@ def grouped(positions, order, bits):  # type: ignore[no-untyped-def]
         i = order[k]
         x, y, z = positions[i, 0] >> bits, positions[i, 1] >> bits, positions[i, 2] >> bits
         if now < 0 or keys[now, 0] != x or keys[now, 1] != y or keys[now, 2] != z:
-            at = slot_of(x, y, z, size - 1)
-            now = -1
-            while table[at] >= 0:
-                row = table[at]
-                if keys[row, 0] == x and keys[row, 1] == y and keys[row, 2] == z:
-                    now = row
-                    break
-                at = (at + 1) & (size - 1)
+            at, now = slot_of(table, keys, x, y, z)
             if now < 0:
-                now = count
-                table[at] = count
+                now = table[at] = count
                 keys[count, 0], keys[count, 1], keys[count, 2] = x, y, z
                 count += 1
         cell[i] = now

@@ -99,20 +99,16 @@ class MissingNumbers:
     @classmethod
     def from_dict(cls, state: dict[str, Any], columns: int) -> MissingNumbers:
         """What ``to_dict`` described, of so many columns."""
-        try:
-            knots, scores = (
-                tuple(np.array(own, dtype=np.float64) for own in state[name]) for name in ("knots", "scores")
-            )
-            R = np.array(state["correlations"], dtype=np.float64)
-            sound = len(knots) == len(scores) == columns and R.shape == (columns, columns)
-            pairs = zip(knots, scores, strict=sound)
-            sound &= all(k.shape == s.shape and k.ndim == 1 and len(k) > 0 for k, s in pairs)
-            sound &= all(bool(np.isfinite(own).all()) for own in (*knots, *scores, R))
-            sound = sound and bool((R == R.T).all()) and bool(np.linalg.eigvalsh(R)[0] > 0)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(f"The missing numbers of a table are damaged: {error!r}.") from None
-        if not sound:
-            raise ModelFileError("The missing numbers of a table are damaged: they do not fit its columns.")
+        knots, scores = (
+            tuple(np.array(own, dtype=np.float64) for own in state[name]) for name in ("knots", "scores")
+        )
+        R = np.array(state["correlations"], dtype=np.float64)
+        sound = len(knots) == len(scores) == columns and R.shape == (columns, columns)
+        pairs = zip(knots, scores, strict=sound)
+        sound &= all(k.shape == s.shape and k.ndim == 1 and len(k) > 0 for k, s in pairs)
+        sound &= all(bool(np.isfinite(own).all()) for own in (*knots, *scores, R))
+        if not (sound and (R == R.T).all() and np.linalg.eigvalsh(R)[0] > 0):
+            raise ModelFileError("missing numbers of a table must fit its columns")
         return cls(knots, scores, R)
 
 

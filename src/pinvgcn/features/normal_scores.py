@@ -58,13 +58,11 @@ class NormalScores:
 
     def of_values(self, column: int, values: np.ndarray) -> np.ndarray:
         """The scores of values of one column: (m,)."""
-        found: np.ndarray = np.interp(values, self.knots[:, column], self.scores[:, column])
-        return found
+        return np.interp(values, self.knots[:, column], self.scores[:, column])
 
     def values_of(self, column: int, scores: np.ndarray) -> np.ndarray:
         """The values with these scores: (m,)."""
-        found: np.ndarray = np.interp(scores, self.scores[:, column], self.knots[:, column])
-        return found
+        return np.interp(scores, self.scores[:, column], self.knots[:, column])
 
     def write(
         self, columns: np.ndarray, shift: np.ndarray | float, scale: np.ndarray | float, out: np.ndarray
@@ -135,13 +133,11 @@ def _bent(values: np.ndarray, halves: np.ndarray) -> np.ndarray:
     spread = (high - low) / NORMAL_QUARTILES if high > low else values[-1] / 4 - values[0] / 4
     with np.errstate(over="ignore"):
         r = np.clip((values / 2 - middle) / (spread if spread > 0 else 1.0), -FAR, FAR)
-    bent: np.ndarray = r / np.sqrt(1 + (r / BEND) ** 2)
-    return bent
+    return r / np.sqrt(1 + (r / BEND) ** 2)
 
 
 def _of_spread_1(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Scores that come so often, with mean 0; all 0 where they do not differ."""
     centred = scores - np.average(scores, weights=counts)
     spread = np.average(centred**2, weights=counts) ** 0.5
-    found: np.ndarray = centred / spread if spread > 0 else np.zeros(len(scores))
-    return found
+    return centred / spread if spread > 0 else np.zeros(len(scores))

@@ -9,7 +9,7 @@ a cloud, over tiles, over processes (`docs/maths.md`, 7).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,9 @@ import numpy as np
 from pinvgcn.compute.compiled import compiled
 from pinvgcn.compute.parallel import ranges, share_out
 from pinvgcn.errors import DataError
-from pinvgcn.features.blends import adapt, in_plan, shapes
-from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated
+from pinvgcn.features.blends import IN_PLAN, adapt, add_moved, in_plan, shapes
+from pinvgcn.features.lattice import NAMES, Lattice, find, grouped, in_curve_order, tabulated, totalled
 
-IN_PLAN = (0, 1, 2, 4, 5, 7)  # of the sums of a cell: n, Σx, Σy, Σxx, Σxy, Σyy
 MOST = 2**24  # points of a cell whose sums of squares fit in 63 bits
 CHUNK = 2_048  # points that a thread takes at a time
 
@@ -39,7 +38,8 @@ class CellSums:
         """The cells that are twice as large; these have ``bits`` bits."""
         order = np.arange(len(self.keys))  # a curve through cells is one through larger cells
         parent, keys = grouped(self.keys, order, 1)
-        return CellSums(keys, *_coarser(self.keys, self.sums, self.low, self.high, parent, len(keys), bits))
+        heights = _heights(self.low, self.high, parent, len(keys))
+        return CellSums(keys, _coarser(self.keys, self.sums, parent, len(keys), bits), *heights)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -59,23 +59,20 @@ class ColumnSums:
     starts: np.ndarray  # (c + 1,) int64, where in them a column begins
 
     @classmethod
-    def of(
-        cls, keys: np.ndarray, sums: np.ndarray, low: np.ndarray, high: np.ndarray, *, bits: int
-    ) -> ColumnSums:
+    def of(cls, cells: CellSums, *, bits: int) -> ColumnSums:
         """Of the cells of a level, which have ``bits`` bits."""
-        flat = keys * (1, 1, 0)
+        flat = cells.keys * (1, 1, 0)
         column, distinct = grouped(flat, in_curve_order(flat, 0), 0)
-        order = np.lexsort((keys[:, 2], column))
+        order = np.lexsort((cells.keys[:, 2], column))
         starts = np.concatenate([[0], np.bincount(column, minlength=len(distinct)).cumsum()])
-        total, lowest, highest = _added(
-            np.ascontiguousarray(sums[:, IN_PLAN]), low, high, column, len(distinct)
-        )
+        total = totalled(np.ascontiguousarray(cells.sums[:, IN_PLAN]), column, len(distinct))
         most, found = 1 << (65 - 2 * bits), int(total[:, 0].max(initial=0))
         if found > most:  # sums of squares, each below 2^(2 bits − 2), would need more than 63 bits
             raise DataError(
                 f"A column of cells may hold {most:,} points at most. Got {found:,}; thin the cloud."
             )
-        return cls(distinct, total, lowest, highest, keys[order, 2], starts)
+        heights = _heights(cells.low, cells.high, column, len(distinct))
+        return cls(distinct, total, *heights, cells.keys[order, 2], starts)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -104,30 +101,26 @@ class Pyramid:
         positions = lattice.positions(points, "cloud")
         order = in_curve_order(positions, lattice.bits)
         cell, keys = grouped(positions, order, lattice.bits)
-        return cls(lattice, CellSums(keys, *_summed(positions, cell, len(keys), lattice.bits)))._checked()
+        heights = _heights(positions[:, 2], positions[:, 2], cell, len(keys))
+        sums = _summed(positions, cell, len(keys), lattice.bits)
+        return cls(lattice, CellSums(keys, sums, *heights))._checked()
 
     @classmethod
     def sum(cls, parts: Sequence[Pyramid]) -> Pyramid:
         """Of all points of some clouds together."""
         lattice = parts[0].lattice
-        keys = np.concatenate([part.finest.keys for part in parts])
-        order = in_curve_order(keys, 0)
-        cell, distinct = grouped(keys, order, 0)
-        sums = np.concatenate([part.finest.sums for part in parts])
-        low = np.concatenate([part.finest.low for part in parts])
-        high = np.concatenate([part.finest.high for part in parts])
-        return cls(lattice, CellSums(distinct, *_added(sums, low, high, cell, len(distinct))))._checked()
+        keys, sums, low, high = (
+            np.concatenate([getattr(part.finest, field.name) for part in parts]) for field in fields(CellSums)
+        )
+        cell, distinct = grouped(keys, in_curve_order(keys, 0), 0)
+        heights = _heights(low, high, cell, len(distinct))
+        return cls(lattice, CellSums(distinct, totalled(sums, cell, len(distinct)), *heights))._checked()
 
     def state(self) -> dict[str, np.ndarray]:
         """What a file keeps: whole numbers, as narrow as they may be."""
         cells = self.finest
-        height = np.column_stack([cells.low, cells.high])
-        arrays = {
-            "keys": cells.keys,
-            "first": cells.sums[:, :4],
-            "second": cells.sums[:, 4:],
-            "height": height,
-        }
+        arrays = {"keys": cells.keys, "first": cells.sums[:, :4], "second": cells.sums[:, 4:]}
+        arrays["height"] = np.column_stack([cells.low, cells.high])
         return {f"shapes.{name}": array for name, array in arrays.items()}
 
     @classmethod
@@ -159,8 +152,8 @@ class Pyramid:
     @cached_property
     def plans(self) -> list[ColumnSums]:
         """Whole columns of cells."""
-        cells = [(self.levels[level], self.lattice.bits + level) for level in self.lattice.plans]
-        return [ColumnSums.of(own.keys, own.sums, own.low, own.high, bits=bits) for own, bits in cells]
+        bits = self.lattice.bits
+        return [ColumnSums.of(self.levels[level], bits=bits + level) for level in self.lattice.plans]
 
     def shapes(self, points: Any, *, heard: Callable[[int], None] = lambda count: None) -> np.ndarray:
         """Features (m, f) of any points within this cloud, in single precision; see `local_geometry`.
@@ -203,31 +196,27 @@ class Pyramid:
         )
 
 
+def _heights(
+    low: np.ndarray, high: np.ndarray, cell: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest z of each of so many cells, from those of its parts."""
+    lowest, highest = np.full(count, 2**62), np.full(count, -(2**62))
+    np.minimum.at(lowest, cell, low)
+    np.maximum.at(highest, cell, high)
+    return lowest, highest
+
+
 @compiled
 def _summed(positions, cell, count, bits):  # type: ignore[no-untyped-def]
     """Sums over the points of each cell."""
     sums = np.zeros((count, 10), np.int64)
-    low, high = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
     half, mask = 1 << (bits - 1), (1 << bits) - 1
     for i in range(len(positions)):
         j = cell[i]
-        x, y, z = (
-            (positions[i, 0] & mask) - half,
-            (positions[i, 1] & mask) - half,
-            (positions[i, 2] & mask) - half,
-        )
-        sums[j, 0] += 1
-        sums[j, 1] += x
-        sums[j, 2] += y
-        sums[j, 3] += z
-        sums[j, 4] += x * x
-        sums[j, 5] += x * y
-        sums[j, 6] += x * z
-        sums[j, 7] += y * y
-        sums[j, 8] += y * z
-        sums[j, 9] += z * z
-        low[j], high[j] = min(low[j], positions[i, 2]), max(high[j], positions[i, 2])
-    return sums, low, high
+        x, y = (positions[i, 0] & mask) - half, (positions[i, 1] & mask) - half
+        z = (positions[i, 2] & mask) - half
+        add_moved(sums[j], 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, x, y, z)
+    return sums
 
 
 @compiled
@@ -242,39 +231,18 @@ def _counts(positions, bits, table, keys, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _added(sums, low, high, cell, count):  # type: ignore[no-untyped-def]
-    """Rows that belong to the same cell, added up."""
-    total = np.zeros((count, sums.shape[1]), np.int64)
-    lowest, highest = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
-    for i in range(len(cell)):
-        j = cell[i]
-        for k in range(sums.shape[1]):
-            total[j, k] += sums[i, k]
-        lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
-    return total, lowest, highest
-
-
-@compiled
-def _coarser(keys, sums, low, high, parent, count, bits):  # type: ignore[no-untyped-def]
+def _coarser(keys, sums, parent, count, bits):  # type: ignore[no-untyped-def]
     """Sums of the children of each cell, moved to its centre; children have ``bits`` bits."""
     total = np.zeros((count, 10), np.int64)
-    lowest, highest = np.full(count, 2**62, np.int64), np.full(count, -(2**62), np.int64)
     quarter = 1 << (bits - 1)
     for i in range(len(keys)):
         j = parent[i]
         dx = quarter if keys[i, 0] & 1 else -quarter
         dy = quarter if keys[i, 1] & 1 else -quarter
         dz = quarter if keys[i, 2] & 1 else -quarter
-        n, x, y, z = sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3]
-        total[j, 0] += n
-        total[j, 1] += x + n * dx
-        total[j, 2] += y + n * dy
-        total[j, 3] += z + n * dz
-        total[j, 4] += sums[i, 4] + 2 * dx * x + n * dx * dx
-        total[j, 5] += sums[i, 5] + dx * y + dy * x + n * dx * dy
-        total[j, 6] += sums[i, 6] + dx * z + dz * x + n * dx * dz
-        total[j, 7] += sums[i, 7] + 2 * dy * y + n * dy * dy
-        total[j, 8] += sums[i, 8] + dy * z + dz * y + n * dy * dz
-        total[j, 9] += sums[i, 9] + 2 * dz * z + n * dz * dz
-        lowest[j], highest[j] = min(lowest[j], low[i]), max(highest[j], high[i])
-    return total, lowest, highest
+        own = sums[i]
+        add_moved(
+            total[j], own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9],
+            dx, dy, dz,
+        )  # fmt: skip
+    return total

@@ -78,7 +78,7 @@ class ColumnRecipe:
         parts = [frame] if isinstance(frame, pd.DataFrame) else list(frame)
         told = group.values([list(map(str, part.columns)) for part in parts[:1]])
         names: list[str] = next((own[0] for own in told if own), [])
-        rare = rare_below(group.sum(sum(len(part) for part in parts)))
+        asked, rare = columns is not None, rare_below(group.sum(sum(len(part) for part in parts)))
         plans: list[ColumnPlan] = []
         unsure: dict[int, ColumnCounts] = {}
         for name in names:
@@ -86,7 +86,7 @@ class ColumnRecipe:
                 plans.append(ColumnPlan(name, "left out", "excluded" if name in exclude else "not chosen"))
                 continue
             cells = count_cells([part[name] for part in parts], group=group)
-            plan, ambiguous = plan_of(name, cells, rare, asked=columns is not None)
+            plan, ambiguous = plan_of(name, cells, rare, asked=asked)
             if ambiguous:
                 unsure[len(plans)] = cells
             plans.append(plan)
@@ -94,14 +94,12 @@ class ColumnRecipe:
         dots = sum(
             plan.decimal == "."
             and place not in unsure
-            and bool(group.largest(int(any(_has(part[plan.name], ".") for part in parts))))
+            and bool(group.largest(int(any(_has_point(part[plan.name]) for part in parts))))
             for place, plan in enumerate(plans)
         )
         if commas > dots or (commas == dots == 0 and separator == ";"):
             for place, cells in unsure.items():
-                plans[place] = plan_of(
-                    plans[place].name, cells, rare, asked=columns is not None, decimal=","
-                )[0]
+                plans[place], _ = plan_of(plans[place].name, cells, rare, asked=asked, decimal=",")
         recipe = cls(tuple(plans))
         if not recipe.used:
             told_why = "; ".join(f"{plan.name!r}: {plan.reason}" for plan in plans[:10])
@@ -151,27 +149,20 @@ class ColumnRecipe:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> ColumnRecipe:
         """The recipe that ``to_dict`` described."""
-        try:
-            known = {entry.name for entry in fields(ColumnPlan)}
-            plans = []
-            for entry in state["plans"]:
-                plain: dict[str, Any] = {
-                    key: tuple(value) if isinstance(value, list) else value
-                    for key, value in entry.items()
-                    if key in known
-                }
-                plans.append(ColumnPlan(**plain))
-            sound = all(
-                isinstance(plan.name, str)
-                and plan.kind in KINDS
-                and plan.decimal in ("", ".", ",")
-                and set(plan.parts) <= set(PARTS)
-                for plan in plans
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ModelFileError(f"The recipe of a table's columns is damaged: {error!r}.") from None
-        if not sound:
-            raise ModelFileError("The recipe of a table's columns is damaged: it has an unknown plan.")
+        known = {entry.name for entry in fields(ColumnPlan)}
+        plain: list[dict[str, Any]] = [
+            {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items() if k in known}
+            for entry in state["plans"]
+        ]
+        plans = [ColumnPlan(**entry) for entry in plain]
+        if not all(
+            isinstance(plan.name, str)
+            and plan.kind in KINDS
+            and plan.decimal in ("", ".", ",")
+            and set(plan.parts) <= set(PARTS)
+            for plan in plans
+        ):
+            raise ModelFileError("the recipe of a table's columns has an unknown plan")
         return cls(tuple(plans))
 
 
@@ -186,11 +177,9 @@ def _made(plan: ColumnPlan, values: np.ndarray) -> tuple[dict[str, np.ndarray], 
         known = np.isfinite(x)
         if not plan.whole:
             return {plan.name: x}, known, known
-        texts = np.array(
-            [whole_text(v) if ok else None for v, ok in zip(x, known, strict=True)], dtype=object
-        )
+        texts = [whole_text(v) if ok else None for v, ok in zip(x, known, strict=True)]
     else:
-        texts = np.array([as_text(value) for value in values], dtype=object)
+        texts = [as_text(value) for value in values]
         known = np.array([text is not None for text in texts], dtype=bool)
     rare, alone = set(plan.rare), set(plan.alone)
     pooled = [RARE if text in rare else text for text in texts]
@@ -201,11 +190,8 @@ def _made(plan: ColumnPlan, values: np.ndarray) -> tuple[dict[str, np.ndarray], 
 def _parts(plan: ColumnPlan, values: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
     if values.dtype.kind == "M":
         dates = pd.DatetimeIndex(values)
-    elif plan.form:
-        dates = parse_dates(np.array([as_text(value) or "" for value in values], dtype=object), plan.form)
-    else:  # learned from dates, met as text
-        texts = np.array([as_text(value) or "" for value in values], dtype=object)
-        dates = parse_dates(texts, "%Y-%m-%d")
+    else:
+        dates = parse_dates(_texts(values), plan.form or "%Y-%m-%d")  # or learned from dates, met as text
     known = np.asarray(dates.notna())
     made: dict[str, np.ndarray] = {}
     for part in plan.parts:
@@ -231,8 +217,12 @@ def _as_numbers(values: np.ndarray, decimal: str) -> np.ndarray:
         return values
     if values.dtype.kind == "M":
         return np.full(len(values), np.nan)
-    return parse_numbers(np.array([as_text(value) or "" for value in values], dtype=object), decimal or ".")
+    return parse_numbers(_texts(values), decimal or ".")
 
 
-def _has(series: pd.Series, sign: str) -> bool:
-    return series.dtype == "string" and bool(series.str.contains(sign, regex=False).any())
+def _texts(values: np.ndarray) -> np.ndarray:
+    return np.array([as_text(value) or "" for value in values], dtype=object)
+
+
+def _has_point(series: pd.Series) -> bool:
+    return series.dtype == "string" and bool(series.str.contains(".", regex=False).any())

@@ -68,14 +68,12 @@ class ColumnCounts:
         missing = sum(part.missing for part in parts)
         if not filled:
             return cls(np.empty(0, dtype=object), np.empty(0, dtype=np.int64), missing)
-        kinds = {part.values.dtype.kind for part in filled}
         if len(filled) == 1:
             return replace(filled[0], missing=missing)
         if any(_useless(part.values) for part in filled):
             values = np.concatenate([part._useless().values for part in filled])
-        elif len(kinds) > 1:
-            texts = [[as_text(value) for value in part.values] for part in filled]
-            values = np.array([text for part in texts for text in part], dtype=object)
+        elif len({part.values.dtype.kind for part in filled}) > 1:
+            values = np.array([as_text(value) for part in filled for value in part.values], dtype=object)
         else:
             values = np.concatenate([part.values for part in filled])
         place, distinct = pd.factorize(values)
@@ -94,9 +92,8 @@ class ColumnCounts:
         elif kind == "f":
             values = self.values.tolist()
         else:
-            kind, values = (
-                ("useless", len(self.values)) if _useless(self.values) else ("O", self.values.tolist())
-            )
+            useless = _useless(self.values)
+            kind, values = ("useless", len(self.values)) if useless else ("O", self.values.tolist())
         return {"kind": kind, "values": values, "counts": self.counts.tolist(), "missing": self.missing}
 
     @classmethod
@@ -137,9 +134,9 @@ def _of_pool(parts: Sequence[pd.Series], start: int, total: int, group: Group) -
 
 
 def _everywhere(each: Sequence[ColumnCounts], group: Group) -> ColumnCounts:
-    if group.alone:
-        return ColumnCounts.merged(each)
     own = ColumnCounts.merged(each)
+    if group.alone:
+        return own
     return ColumnCounts.merged([ColumnCounts.from_state(state) for state in group.values(own.state())])
 
 
@@ -192,7 +189,7 @@ def plan_of(
     name: str, cells: ColumnCounts, rare: int, *, asked: bool, decimal: str | None = None
 ) -> tuple[ColumnPlan, bool]:
     """The plan of a column, and whether its numbers might be read with either decimal sign."""
-    values, counts = cells.values, cells.counts
+    values = cells.values
     basic = ColumnPlan(name, "left out", distinct=len(values), missing=cells.missing)
     if len(values) == 0:
         return replace(basic, reason="empty"), False
@@ -200,7 +197,7 @@ def plan_of(
         useless = isinstance(values[0], bytes)
         return replace(basic, reason="lists, bytes or the like" if useless else "always the same"), False
     if values.dtype.kind == "M":
-        return _date_plan(basic, pd.DatetimeIndex(values), counts), False
+        return _date_plan(basic, pd.DatetimeIndex(values)), False
     if values.dtype.kind == "f":
         return _number_plan(basic, values, cells, ".", rare, asked), False
     return _text_plan(basic, cells, rare, asked, decimal)
@@ -214,12 +211,10 @@ def _text_plan(
     found = find_format(values)
     if found is not None:
         form, either = found
-        dates = parse_dates(values, form)
         first = "day" if form.startswith("%d") else "month"
-        note = (
-            f"day and month could be either way round; the {first} was taken to come first" if either else ""
-        )
-        return _date_plan(replace(basic, form=form, note=note), dates, counts), False
+        note = f"day and month could be either way round; the {first} was taken to come first"
+        basic = replace(basic, form=form, note=note if either else "")
+        return _date_plan(basic, parse_dates(values, form)), False
     sign = find_decimal(values)
     numbers_ = parse_numbers(values, decimal or sign or ".")
     readable = np.isfinite(numbers_)
@@ -234,20 +229,19 @@ def _text_plan(
     ratio = len(values) / counts.sum()
     words = float(np.mean([text.count(" ") + 1 for text in values]))
     many = len(values) > UNIQUE_FROM
+    reason = ""
     if not asked and many and words >= WORDS and ratio > FREE:
-        return replace(basic, reason="free text"), False
-    if not asked and many and ratio > UNIQUE:
-        return replace(
-            basic, reason=f"nearly unique: {len(values):,} values in {counts.sum():,} cells"
-        ), False
-    return _category_plan(basic, values, counts, rare), False
+        reason = "free text"
+    elif not asked and many and ratio > UNIQUE:
+        reason = f"nearly unique: {len(values):,} values in {counts.sum():,} cells"
+    plan = replace(basic, reason=reason) if reason else _category_plan(basic, values, counts, rare)
+    return plan, False
 
 
 def _number_plan(
     basic: ColumnPlan, values: np.ndarray, cells: ColumnCounts, decimal: str, rare: int, asked: bool
 ) -> ColumnPlan:
     """``values`` are the cells' values as numbers, NaN where one is none."""
-    counts = cells.counts
     known = values[np.isfinite(values)]
     distinct = np.unique(known)
     if len(distinct) == 1:
@@ -255,11 +249,9 @@ def _number_plan(
     basic = replace(basic, decimal=decimal, distinct=len(distinct))
     whole = bool((distinct == np.round(distinct)).all()) and np.abs(distinct).max() < 2**53
     if whole and len(distinct) <= FEW:
-        texts = np.array([whole_text(x) if np.isfinite(x) else "" for x in values], dtype=object)
-        read = np.isfinite(values)
-        place, kept = pd.factorize(texts[read])
-        plan = replace(basic, whole=True)
-        return _category_plan(plan, kept, np.bincount(place, weights=counts[read]), rare)
+        place, kept = pd.factorize(np.array([whole_text(x) for x in known], dtype=object))
+        often = np.bincount(place, weights=cells.counts[np.isfinite(values)])
+        return _category_plan(replace(basic, whole=True), kept, often, rare)
     if whole and not asked and _numbers_rows(basic.name, values, cells, distinct):
         return replace(basic, reason="numbers the rows")
     return replace(basic, kind="number")
@@ -272,12 +264,8 @@ def _numbers_rows(name: str, values: np.ndarray, cells: ColumnCounts, distinct: 
         return False
     reach = (distinct[-1] - distinct[0] + 1) / len(distinct) * cells.share
     rising = bool((cells.counts == 1).all() and (np.diff(values) > 0).all())
-    return (reach < 10 and rising) or reach <= 1.1 or bool(_ID.search(_spaced(name)))
-
-
-def _spaced(name: str) -> str:
-    """customerId → customer Id"""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)  # customerId → customer Id
+    return (reach < 10 and rising) or reach <= 1.1 or bool(_ID.search(spaced))
 
 
 def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, rare: int) -> ColumnPlan:
@@ -285,16 +273,11 @@ def _category_plan(basic: ColumnPlan, values: np.ndarray, counts: np.ndarray, ra
     if len(few) == len(values) or len(few) < 2:  # nothing to tell them from, or nothing to join
         few = few[:0]
     alone = values[counts == 1]  # also where it is the only rare one, which stays itself
-    return replace(
-        basic,
-        kind="category",
-        distinct=len(values),
-        rare=tuple(sorted(map(str, few))),
-        alone=tuple(sorted(map(str, alone))),
-    )
+    rare_ones, single = (tuple(sorted(map(str, some))) for some in (few, alone))
+    return replace(basic, kind="category", distinct=len(values), rare=rare_ones, alone=single)
 
 
-def _date_plan(basic: ColumnPlan, dates: pd.DatetimeIndex, counts: np.ndarray) -> ColumnPlan:
+def _date_plan(basic: ColumnPlan, dates: pd.DatetimeIndex) -> ColumnPlan:
     known = dates[dates.notna()]
     each = {part: getattr(known, field) for part, field in FIELDS.items()}
     parts = tuple(part for part in PARTS if each[part].nunique() > 1)

@@ -82,10 +82,8 @@ class Cut:
             return here
 
         halve(sample[:, :2])
-        table = np.array(nodes).reshape(-1, 4)
-        return cls(
-            table[:, 0].astype(int), table[:, 1], table[:, 2].astype(int), table[:, 3].astype(int), parts
-        )
+        axis, at, below, above = np.array(nodes).reshape(-1, 4).T
+        return cls(axis.astype(int), at, below.astype(int), above.astype(int), parts)
 
     def __call__(self, plan: np.ndarray) -> np.ndarray:
         """The part of each place (n, 2)."""
@@ -168,34 +166,29 @@ class Tiles:
 
     def kept(self, name: str, tile: int) -> np.ndarray:
         """What was kept, on disk."""
-        values: np.ndarray = np.load(f"{self.path(name, tile)}.npy", mmap_mode="r")
-        return values
+        return np.load(f"{self.path(name, tile)}.npy", mmap_mode="r")
 
     def around(
         self, tile: int, margin: float, kept: str | None = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """All points (m, 3) within ``margin`` of a tile along x and y, its own among them, some at a time;
         and the values (m, v) that were ``kept`` of them under that name. They come in no order."""
         low, high = self.low[tile, :2] - margin, self.high[tile, :2] + margin
         touched = ((self.low[:, :2] <= high) & (self.high[:, :2] >= low)).all(axis=1)
-        points: list[np.ndarray] = []
-        values: list[np.ndarray] = []
+        found: list[tuple[np.ndarray, np.ndarray]] = []
         for other in np.flatnonzero(touched).tolist():
             records: Any = np.memmap(self.path("points", other), self.record, mode="r")
-            beside = None if kept is None else self.kept(kept, other)
+            beside = np.empty((len(records), 0)) if kept is None else self.kept(kept, other)
             for start in range(0, len(records), READ):
                 some = np.ascontiguousarray(records["point"][start : start + READ])
                 rows = np.flatnonzero(((some[:, :2] >= low) & (some[:, :2] <= high)).all(axis=1))
-                if not len(rows):
-                    continue
-                points.append(some[rows])
-                if beside is not None:
-                    values.append(beside[start : start + READ][rows])
-                if sum(part.size for part in (*points, *values)) >= TOGETHER:
-                    yield np.concatenate(points), np.concatenate(values) if values else None
-                    points, values = [], []
-        if points:
-            yield np.concatenate(points), np.concatenate(values) if values else None
+                if len(rows):
+                    found.append((some[rows], beside[start : start + READ][rows]))
+                if sum(points.size + values.size for points, values in found) >= TOGETHER:
+                    yield _joined(found)
+                    found = []
+        if found:
+            yield _joined(found)
 
     def pyramid(self, tile: int, lattice: Lattice) -> Pyramid:
         """The sums of all that the points of a tile may look at."""
@@ -210,14 +203,11 @@ class Tiles:
         of: Callable[[np.ndarray], np.ndarray] = lambda values: values,
     ) -> Averages:
         """The same for means of the values that were ``kept``, or of what a function makes ``of`` them."""
-        parts = self.around(tile, lattice.margin, kept)
-        return Averages.sum(
-            [
-                Averages.of(points, of(values), lattice.cell, levels=lattice.levels)
-                for points, values in parts
-                if values is not None
-            ]
+        parts = (
+            Averages.of(points, of(values), lattice.cell, levels=lattice.levels)
+            for points, values in self.around(tile, lattice.margin, kept)
         )
+        return Averages.sum(list(parts))
 
     def cell_size(self) -> float:
         """That of the whole cloud; see `cell_size`."""
@@ -283,9 +273,16 @@ def shared_tiles(
     if group.rank == 0:
         for part in parts:
             shutil.rmtree(part)
-        _save(tiles)
+        said = {name: getattr(tiles, name) for name in ("columns", "beside", "size", "counts")}
+        said |= {"low": tiles.low.tolist(), "high": tiles.high.tolist()}
+        write_text(folder / FILE, json.dumps(said), error=ScanFileError)
     group.wait()
     return tiles
+
+
+def _joined(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    points, values = zip(*found, strict=True)
+    return np.concatenate(points), np.concatenate(values)
 
 
 def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
@@ -305,25 +302,11 @@ def _join(parts: list[Path], tiles: Tiles, tile: int) -> None:
                 shutil.copyfileobj(file, whole, 2**24)
 
 
-def _save(tiles: Tiles) -> None:
-    said = {name: getattr(tiles, name) for name in ("columns", "beside", "size", "counts")}
-    said |= {"low": tiles.low.tolist(), "high": tiles.high.tolist()}
-    write_text(tiles.folder / FILE, json.dumps(said), error=ScanFileError)
-
-
 def saved_tiles(folder: Path, group: Group) -> Tiles:
     """The tiles that ``shared_tiles`` made there."""
     said = json.loads((folder / FILE).read_text())
-    return Tiles(
-        folder,
-        said["columns"],
-        said["size"],
-        said["counts"],
-        np.array(said["low"]).reshape(-1, 3),
-        np.array(said["high"]).reshape(-1, 3),
-        said["beside"],
-        group,
-    )
+    boxes: dict[str, Any] = {name: np.array(said.pop(name)).reshape(-1, 3) for name in ("low", "high")}
+    return Tiles(folder, **said, **boxes, group=group)
 
 
 def for_rank(tiles: Tiles, todo: list[int], kept_before: Iterable[int] = ()) -> Tiles:

@@ -2,7 +2,7 @@
 
 ::
 
-    labels, folds            the labelled rows; what each member learns from, and what is held out
+    folds                    what labels each member learns from, and what is held out
     nodes, table_nodes       rows as nodes of a graph
     inputs                   what networks see of them
     settings                 FitSettings: checked parameters; ResolvedSettings: without any "auto"

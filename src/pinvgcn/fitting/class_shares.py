@@ -67,15 +67,13 @@ def stepped_factors(total: np.ndarray, trained: np.ndarray, power: float) -> np.
     One step of expectation maximisation, by a ``power`` g < 1. Where the model may be wrong about a class,
     further steps would let that class grow or vanish.
     """
-    factors: np.ndarray = (total / total.sum() / trained) ** power
-    return factors
+    return (total / total.sum() / trained) ** power
 
 
 def corrected(P: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """P_ic f_c / Σ_c' P_ic' f_c' for factors f = π/τ: (n, c)."""
     Q = P * factors
-    total: np.ndarray = Q / Q.sum(axis=1, keepdims=True)
-    return total
+    return Q / Q.sum(axis=1, keepdims=True)
 
 
 def check_priors(priors: Any) -> None:
@@ -98,5 +96,4 @@ def known_shares(priors: dict[Any, float], classes: np.ndarray) -> np.ndarray:
             f"Got {[np.asarray(name).item() for name in priors]} instead; the labelled classes are {names}."
         )
     shares = np.array([check_positive(f"priors[{name!r}]", priors[name]) for name in names])
-    total: np.ndarray = shares / shares.sum()
-    return total
+    return shares / shares.sum()

@@ -18,8 +18,8 @@ from scipy.special import softmax
 from pinvgcn.checks import check_fraction
 from pinvgcn.compute.parallel import ranges
 from pinvgcn.errors import LabelError, PinvGCNWarning
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import Nodes
 from pinvgcn.fitting.smoothing import Smoothing
 
@@ -71,28 +71,19 @@ class PredictionSets:
         members = np.repeat([number for number, _ in some], [len(labels.rows) for _, labels in some])
         own, group = rows - nodes.start, nodes.group
         here = (own >= 0) & (own < each.shape[1])
-        odds = np.zeros(len(rows))
-        odds[here] = odds_of(each[members[here], own[here]])[np.arange(here.sum()), codes[here]]
-        found = np.zeros(len(rows))
+        odds, place = np.zeros(len(rows)), np.arange(here.sum())
+        odds[here] = odds_of(each[members[here], own[here]])[place, codes[here]]
+        found = np.zeros(len(rows), dtype=np.int64)
         found[here] = each[members[here], own[here]].argmax(axis=1)
-        plain = cls(
-            group.sum(odds),  # each label is on one rank
-            codes,
-            members,
-            np.empty((0, 0), dtype=np.int32),
-            around,
-            group.sum(found).astype(np.int64),
-            rows,
-            separate,
-        )
+        odds, found = group.sum(odds), group.sum(found)  # each label is on one rank
+        plain = cls(odds, codes, members, np.empty((0, 0)), around, found, rows, separate)
         return replace(plain, above=plain.count(each))
 
     def at(
         self, scores: Sequence[np.ndarray], smoothing: Smoothing, points: np.ndarray | None, among: str
     ) -> np.ndarray:
         """``above`` at rows with these scores of each member; averages as in ``Smoothing``: (m, classes)."""
-        flat = np.concatenate([softmax(s, axis=1) for s in scores], axis=1)  # (m, members · classes)
-        flat = smoothing.weighed(flat)
+        flat = smoothing.weighed(np.hstack([softmax(s, axis=1) for s in scores]))  # (m, members · classes)
         if points is not None:
             flat = smoothing.averaged(flat, points, self.around, among, rounds=smoothing.rounds_at(False))
         return self.from_averages(flat)
@@ -108,9 +99,8 @@ class PredictionSets:
         for rows in ranges(len(above), BLOCK):
             odds = odds_of(each[:, rows])
             for number, code in set(zip(self.members.tolist(), self.codes.tolist(), strict=True)):
-                known = np.sort(self.odds[(self.members == number) & (self.codes == code)])
-                here = odds[number, :, code] * (1 + SAME)
-                above[rows, code] += len(known) - np.searchsorted(known, here, side="right")
+                known = self.odds[(self.members == number) & (self.codes == code)]
+                above[rows, code] += larger(known, odds[number, :, code] * (1 + SAME))
         return above
 
     def places(self, coverage: float, classes: np.ndarray) -> np.ndarray:
@@ -170,15 +160,15 @@ def _needed(coverage: float) -> int:
     return math.ceil(share / (1 - share))
 
 
-def check_coverage(coverage: float, codes: np.ndarray, classes: Sequence[Any]) -> None:
-    """Raise before a fit what sets of this coverage would raise after it, by the labels' codes (t,)."""
-    check_counts(coverage, np.bincount(codes, minlength=len(classes)), classes)
-
-
-def check_counts(coverage: float, counts: np.ndarray, classes: Sequence[Any]) -> None:
-    """The same, by how many labels each class has: (m,)."""
+def check_coverage(coverage: float, counts: np.ndarray, classes: Sequence[Any]) -> None:
+    """Raise before a fit what sets of this coverage would raise after it, by the labels of each class."""
     # the only label of a class is kept from nobody
     places_among(np.where(counts > 1, counts, 0), coverage, np.array(classes, dtype=object))
+
+
+def larger(known: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """How many of the odds that are ``known`` are larger than each of these ``odds``: (m,)."""
+    return (len(known) - np.searchsorted(np.sort(known), odds, side="right")).astype(np.int32)
 
 
 def odds_of(P: np.ndarray) -> np.ndarray:
@@ -245,15 +235,13 @@ class SetSizes:
 
 def as_bits(mask: np.ndarray) -> np.ndarray:
     """Σ_c 2^c over the classes c of each set of a mask (m, classes): (m,)"""
-    bits: np.ndarray = mask.astype(np.uint64) @ (np.uint64(1) << np.arange(mask.shape[1], dtype=np.uint64))
-    return bits
+    return mask.astype(np.uint64) @ (np.uint64(1) << np.arange(mask.shape[1], dtype=np.uint64))
 
 
 def from_bits(bits: np.ndarray, classes: int) -> np.ndarray:
     """The mask (m, classes) that ``as_bits`` has taken."""
     each = np.arange(classes, dtype=np.uint64)
-    mask: np.ndarray = (bits[:, None].astype(np.uint64) >> each & np.uint64(1)).astype(bool)
-    return mask
+    return (bits[:, None].astype(np.uint64) >> each & np.uint64(1)).astype(bool)
 
 
 def as_words(mask: np.ndarray, classes: Sequence[Any]) -> np.ndarray:
@@ -261,8 +249,7 @@ def as_words(mask: np.ndarray, classes: Sequence[Any]) -> np.ndarray:
     names = list(map(str, classes))
     sets, place = np.unique(mask, axis=0, return_inverse=True)
     texts = [BETWEEN.join(name for name, here in zip(names, s, strict=True) if here) or EMPTY for s in sets]
-    words: np.ndarray = np.array(texts, dtype=object)[place.ravel()]
-    return words
+    return np.array(texts, dtype=object)[place.ravel()]
 
 
 def check_words(classes: Sequence[Any]) -> None:

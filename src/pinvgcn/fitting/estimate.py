@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pinvgcn.fitting.conformal import odds_of
+from pinvgcn.fitting.conformal import larger, odds_of
 
 WIDTH = 1.645  # standard errors on each side, for 90 %
 FLOOR = 0.005  # no interval is narrower than this on each side
@@ -78,12 +78,8 @@ class HeldOutRecalls:
     def above(self, P: np.ndarray) -> np.ndarray:
         """How many labels of each class have larger odds than rows with probabilities P: (m, classes)."""
         assert self.odds is not None
-        found = np.zeros(P.shape, dtype=np.int32)
-        rows = odds_of(P)
-        for code in range(P.shape[1]):
-            known = np.sort(self.odds[self.codes == code])
-            found[:, code] = len(known) - np.searchsorted(known, rows[:, code], side="right")
-        return found
+        known = [self.odds[self.codes == code] for code in range(P.shape[1])]
+        return np.column_stack([larger(own, odds) for own, odds in zip(known, odds_of(P).T, strict=True)])
 
     def expected(self, shares: np.ndarray, confidence: float, *, basis: str) -> AccuracyEstimate:
         """For points of which the ``shares`` (classes,) have each class, and the mean ``confidence``.

@@ -105,14 +105,13 @@ def explain_rows(
     named = np.asarray(fitted.classes if classes is None else classes, dtype=object)
     names = list(nodes.encoder.columns)
     frame = _frame(X, names)
+    compared = nodes.background
     if background is not None:
         compared = PlainRows.of(_frame(background, names), names)
-    elif nodes.background is None:
+    if compared is None:
         raise ParameterError(
             "The model has kept no rows to compare with. Pass some of training as background=, or fit again."
         )
-    else:
-        compared = nodes.background
     known = known_rows(nodes, frame)
     if not known.all():
         raise DataError(
@@ -124,10 +123,8 @@ def explain_rows(
     most = max(FEWEST, ROWS // (2 * PAIRS * len(parts)))
     if background is None and len(compared) > most:
         compared = compared.take(np.arange(most) * len(compared) // most)
-    return [
-        _explained(fitted, rows.take(np.array([i])), compared, parts, named, random_state)
-        for i in range(len(rows))
-    ]
+    each = [rows.take(np.array([i])) for i in range(len(rows))]
+    return [_explained(fitted, row, compared, parts, named, random_state) for row in each]
 
 
 def _explained(
@@ -146,22 +143,19 @@ def _explained(
     P = probabilities_at(fitted, rows.mixed(names, np.full((1, width), count)))[0]
     code = int(P.argmax())
     pairs = max(2, ROWS // max(2 * int(differ.sum()), 1))
-    games, sources = [], []
-    for b in range(count):
-        players = np.flatnonzero(differ[b])
-        # each game draws anew, whatever the others have drawn
-        game = game_of(len(players), pairs, np.random.default_rng([seed, b]))
-        source = np.full((len(game.sets), width), b)
-        source[:, players] = np.where(game.sets, count, b)
-        games.append((game, players))
-        sources.append(source)
+    # each game draws anew, whatever the others have drawn
+    everyone = [np.flatnonzero(own) for own in differ]
+    games = [game_of(len(p), pairs, np.random.default_rng([seed, b])) for b, p in enumerate(everyone)]
+    sources = [np.full((len(game.sets), width), b) for b, game in enumerate(games)]
+    for b, (game, players) in enumerate(zip(games, everyone, strict=True)):
+        sources[b][:, players] = np.where(game.sets, count, b)
     asked = np.concatenate(sources)
     v = np.empty(len(asked))
     for piece in pieces(len(asked), sum(map(len, names))):
         v[piece] = _log_odds(probabilities_at(fitted, rows.mixed(names, asked[piece])), code)
     moved, squared, base = np.zeros(width), np.zeros(width), 0.0
     ends = np.cumsum([len(source) for source in sources])
-    for (game, players), own in zip(games, np.split(v, ends[:-1]), strict=True):
+    for game, players, own in zip(games, everyone, np.split(v, ends[:-1]), strict=True):
         shares, errors = game.shares(own)
         moved[players] += shares / count
         squared[players] += errors / count**2
@@ -178,8 +172,7 @@ def _explained(
 def _log_odds(P: np.ndarray, code: int) -> np.ndarray:
     """log p/(1 − p) of one class (m,), with 1 − p as the sum of the others."""
     others = np.delete(P, code, axis=1).sum(axis=1)
-    odds: np.ndarray = np.log(np.maximum(P[:, code], TINY)) - np.log(np.maximum(others, TINY))
-    return odds
+    return np.log(np.maximum(P[:, code], TINY)) - np.log(np.maximum(others, TINY))
 
 
 def _value(row: PlainRows, part: tuple[str, ...]) -> Any:

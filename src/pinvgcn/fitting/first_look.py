@@ -59,8 +59,7 @@ class FirstLook:
 
     def probabilities(self, seen: Seen) -> np.ndarray:
         """p¹: (m, classes)"""
-        P: np.ndarray = softmax(self.trees.joint(seen), axis=1)
-        return P
+        return softmax(self.trees.joint(seen), axis=1)
 
     def second(self, seen: Seen, points: np.ndarray, among: str) -> Seen:
         """What a second look sees of points, which those of "training" surround, or their "own"."""

@@ -11,28 +11,15 @@ from typing import Any
 import numpy as np
 
 from pinvgcn.errors import GraphError, ParameterError, PinvGCNWarning, TrainingError
-from pinvgcn.experts import ByValues, Forest, Forests, Networks, Seen
+from pinvgcn.experts import ByValues, Forest, Forests, Networks, RowLabels, Seen
+from pinvgcn.fitting import pool
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.first_look import FirstLook
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out, random_folds
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.members import Fold, TrainedMember, second_look, self_trained, train_members
 from pinvgcn.fitting.nodes import CloudNodes
-from pinvgcn.fitting.pool import (
-    CONTEXT_TREES,
-    DIFFUSION,
-    GROUPED,
-    NETWORK,
-    SELF_TRAINED,
-    SURER,
-    TWICE,
-    USUAL,
-    WIDE_TREES,
-    Ensemble,
-    Expert,
-    weights_of,
-)
+from pinvgcn.fitting.pool import DIFFUSION, NETWORK, SURER, Ensemble, Expert, weights_of
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan
 from pinvgcn.fitting.settings import FitSettings, ResolvedSettings
@@ -81,7 +68,7 @@ def learn(
         settings, prepared, labels, folds, labelled, seed,
         trees=grown, before=before, threads=threads, tell=tell,
     )  # fmt: skip
-    away = first = None
+    away = held_away = first = None
     if scan is not None:
         assert isinstance(seen, Seen)
         away, held_away = scan.away(labelled.values, scans, trees=grown, seed=seed)
@@ -91,7 +78,7 @@ def learn(
             members = second_look(members, folds, labels, labelled, settings.trees, seed)
             context = (1 - BEFORE_CONTEXT) * sum(away.values())
             away = {name: BEFORE_CONTEXT * weight for name, weight in away.items()}
-            away[CONTEXT_TREES] = context
+            away[pool.CONTEXT_TREES] = context
         seen = seen._replace(trust=scan.places.trust(scan.nodes.points))
 
     def answer(ensemble: Ensemble) -> tuple[list[np.ndarray], Smoothing, np.ndarray]:
@@ -112,21 +99,15 @@ def learn(
                 f"{settings.network.training.learning_rate:g}) or scale the features."
             )
         smoothing, P = Smoothing.of(
-            scores,
-            nodes,
-            labels,
-            neighbours=settings.neighbours,
-            cell=settings.averaging_cell,
-            priors=settings.priors,
-            grouped=in_few_places,
-            away=scan is not None,
-            context=first is not None,
-        )
+            scores, nodes, labels, settings.neighbours, settings.averaging_cell, settings.priors,
+            grouped=in_few_places, away=scan is not None, context=first is not None,
+        )  # fmt: skip
         return each, smoothing, P
 
-    usual = None if scan is None else TWICE if twice else GROUPED if in_few_places else USUAL
+    usual = pool.TWICE if twice else pool.GROUPED if in_few_places else pool.USUAL
     with np.errstate(over="ignore", invalid="ignore"):  # checked when opinions are added up
-        ensemble = replace(_weighed(members, folds, prepared, labels, labelled, usual), away=away)
+        ensemble = _weighed(members, folds, prepared, labels, labelled, None if scan is None else usual)
+        ensemble = replace(ensemble, away=away)
     each, smoothing, P = answer(ensemble)
     held = [held for _, held in folds]
 
@@ -139,14 +120,15 @@ def learn(
         assert isinstance(seen, Seen)
         # held-out labels have a part in what follows, so that they would promise too much after it
         estimate = scan.expected(P, sets())
+        wide = pool.WIDE_TREES
         for _ in range(PASSES):
             P, _ = smoothing.among_all(P, scan.nodes)  # once more: what trees get wrong lies in patches
             taught = self_trained(P, seen.values, scan, labelled.values, trees=settings.trees, seed=seed)
             # not weighed by held-out labels: the joint answer, from which points are drawn, has seen them all
             ensemble = replace(
                 ensemble,
-                experts={**ensemble.experts, WIDE_TREES: Forests(taught, WIDE_TREES)},
-                weights={name: SURER * weight for name, weight in SELF_TRAINED.items()},
+                experts={**ensemble.experts, wide: Forests(taught, wide)},
+                weights={name: SURER * weight for name, weight in pool.SELF_TRAINED.items()},
             )
             each, smoothing, P = answer(ensemble)
     seconds = dict(prepared.seconds) if before is None else dict.fromkeys(prepared.seconds, 0.0)
@@ -170,7 +152,7 @@ def learn(
         seconds=seconds,
         places=None if scan is None else scan.places,
         estimate=estimate,
-        held_away=None if scan is None else held_away,
+        held_away=held_away,
         first=first,
     )
 
@@ -189,29 +171,27 @@ def _weighed(
     """
     others = members[0].others
     joins = prepared.neighbour_graph
-    pool = bool(others) or joins is not None
-    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], pool)}
+    pooled = bool(others) or joins is not None
+    experts: dict[str, Expert] = {NETWORK: Networks([member.network for member in members], pooled)}
     for name in others:
         own = [member.others[name] for member in members]
         experts[name] = Forests(own, name) if isinstance(own[0], Forest) else ByValues(own, name)
     if joins is not None:
-        parts = [learned for learned, _ in folds]
-        experts[DIFFUSION] = joins.diffusion(labelled.values, labels.rows, parts)
+        learned = [own for own, _ in folds]
+        experts[DIFFUSION] = joins.diffusion(labelled.values, labels.rows, learned)
     ensemble = Ensemble(len(members), experts, weights_of(tuple(experts), usual=usual))
     kept = [(number, held) for number, (_, held) in enumerate(folds) if held is not None]
     if not kept:
         return ensemble
-    rows = np.concatenate([held.rows for _, held in kept])
-    ends = np.cumsum([len(held.rows) for _, held in kept])
-    opinions = list(ensemble.opinions(labelled.at(np.searchsorted(labels.rows, rows))))
+    places = np.searchsorted(labels.rows, np.concatenate([held.rows for _, held in kept]))
+    opinions = list(ensemble.opinions(labelled.at(places)))
+    parts = np.split(np.arange(len(places)), np.cumsum([len(held.rows) for _, held in kept])[:-1])
     unseen = [
-        (opinions[number][:, end - len(held.rows) : end], held.codes)
-        for (number, held), end in zip(kept, ends, strict=True)
+        (opinions[number][:, part], held.codes) for (number, held), part in zip(kept, parts, strict=True)
     ]
-    counts = None if labels.weights is None else labels.weights[np.searchsorted(labels.rows, rows)]
-    return replace(
-        ensemble, weights=weights_of(ensemble.names, unseen, usual=usual, counts=counts, surer=SURER)
-    )
+    counts = None if labels.weights is None else labels.weights[places]
+    weights = weights_of(ensemble.names, unseen, usual=usual, counts=counts, surer=SURER)
+    return replace(ensemble, weights=weights)
 
 
 def sigma_by_labels(

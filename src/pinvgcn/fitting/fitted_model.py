@@ -199,20 +199,18 @@ class FittedModel:
         elif self.first is not None:
             assert points is not None
             seen = self.first.second(seen, points, among)
-        inverse: Any = slice(None)
-        if sp.issparse(inputs):  # equal rows have equal scores
-            first, inverse, _ = distinct_rows(inputs)
-            seen = seen.at(first)
-        return PlacedRows(seen, inverse, points, among, elsewhere)
+        if not sp.issparse(inputs):
+            return PlacedRows(seen, slice(None), points, among, elsewhere)
+        first, inverse, _ = distinct_rows(inputs)  # equal rows have equal scores
+        return PlacedRows(seen.at(first), inverse, points, among, elsewhere)
 
     def _placed_in_table(self, nodes: TableNodes, H: sp.csr_array, X: Any, features: Any) -> PlacedRows:
         """The rows of a table with incidences H (m, |E|)."""
         extra = self.scaling.extra_like_in_fit(features, H.shape[0], numbers=nodes.numbers_of(X))
         first, inverse, _ = distinct_rows(H) if extra is None else distinct_rows(H, extra)
         rows = UnscaledRows(nodes, self.scaling, self.spectrum, H, extra)
-        if len(first) == len(inverse):
-            return PlacedRows(rows, slice(None))
-        return PlacedRows(rows.take(first), inverse)
+        all_differ = len(first) == len(inverse)
+        return PlacedRows(rows, slice(None)) if all_differ else PlacedRows(rows.take(first), inverse)
 
     def _each(self, rows: PlacedRows) -> list[np.ndarray]:
         """Scores of each member at the distinct rows: (d, classes)."""

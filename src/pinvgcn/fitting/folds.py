@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 
 from pinvgcn.checks import check_fraction
 from pinvgcn.errors import ParameterError
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts.labels import RowLabels
 
 FINER = 1.6  # times fewer groups in each candidate than in the one before
 MOST_GROUPS = 256
@@ -188,8 +188,7 @@ def _clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:
     count = min(count, len(np.unique(points, axis=0)))
     means = KMeans(count, n_init=1, max_iter=ROUNDS, random_state=seed)
     step = -(-len(points) // CLUSTERED)
-    clusters: np.ndarray = means.fit(points[::step]).predict(points)
-    return clusters
+    return means.fit(points[::step]).predict(points)
 
 
 def _difference(held: np.ndarray, target: np.ndarray) -> float:

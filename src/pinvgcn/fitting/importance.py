@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,13 +132,12 @@ def column_importance(
     logs, right = asked(label, part, donor)
     lost_logs, lost_right = base_logs[label] - logs, base_right[label] - right
     lost_logs[np.abs(lost_logs) < ROUNDING] = 0.0
-    ends = np.cumsum([len(pair[0]) for pair in pairs])
-    found = []
-    for name, (own_label, _, place), end in zip(parts, pairs, ends, strict=True):
-        here = slice(end - len(own_label), end)
-        losses = np.append(lost_logs[here], 0.0)[place]  # (r, n)
-        shares = np.append(lost_right[here], 0.0)[place].mean(axis=1)
-        found.append((name, losses, shares))
+    ends = np.cumsum([len(pair[0]) for pair in pairs])[:-1]
+    lost = zip(np.split(lost_logs, ends), np.split(lost_right, ends), strict=True)
+    found = [
+        (name, np.append(own_logs, 0.0)[place], np.append(own_right, 0.0)[place].mean(axis=1))
+        for name, (_, _, place), (own_logs, own_right) in zip(parts, pairs, lost, strict=True)
+    ]
     return TableImportance(n, count, _judged(found, fitted.ensemble.members))
 
 
@@ -176,8 +175,5 @@ def _judged(found: list[tuple[str, np.ndarray, np.ndarray]], members: int) -> tu
             )
         )  # fmt: skip
     clear = false_discovery_control(chances) <= WRONG if found[0][1].shape[1] > 1 else np.zeros(len(found))
-    judged = [
-        ColumnImportance(**{**asdict(column), "clear": bool(some)})
-        for column, some in zip(columns, clear, strict=True)
-    ]
+    judged = [replace(column, clear=bool(some)) for column, some in zip(columns, clear, strict=True)]
     return tuple(sorted(judged, key=lambda column: -column.log_likelihood))

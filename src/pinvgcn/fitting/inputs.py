@@ -119,8 +119,7 @@ class InputScaling:
         place = len(self.shift) - self.n_extra + extra
         if self.normal_scores is not None:
             values = self.normal_scores.of_values(extra, values)
-        found: np.ndarray = (values - self.shift[place]) / self.scale[place] / self.spread
-        return found
+        return (values - self.shift[place]) / self.scale[place] / self.spread
 
     def unranked(self, inputs: Any, own: Any, extra: np.ndarray | None) -> Any:
         """These ``inputs`` with the values of features that were ranked: for whom only thresholds count."""

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from pinvgcn.experts import Forest, KernelMachine, Linear, Seen, TrainedNetwork
+from pinvgcn.experts import Forest, KernelMachine, Linear, RowLabels, Seen, TrainedNetwork
 from pinvgcn.experts.spectral import over_ranks, side_by_side
 from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.folds import hold_out
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.pool import CONTEXT_TREES, FOREST, KERNEL, LINEAR, NETWORK, TREES
 from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.fitting.scan import Scan, forest_kinds
@@ -72,7 +71,9 @@ def train_members(
     tasks = []
     for number, (learned, _) in enumerate(folds):
         own = _seed_of_member(number, seed)
-        parts = (learned, None) if training.patience is None else hold_out(learned, settings.held_out, own)
+        parts = (
+            (learned, None) if training.patience is None else hold_out(learned, settings.asked.held_out, own)
+        )
         tasks.append(MemberTask(own, *parts))
     nodes = prepared.training_nodes(labels).for_parts([task.labels for task in tasks], training)
     done = itertools.count()
@@ -110,21 +111,21 @@ def train_members(
         folded = replace(mine, layers=layers)
         learned = folds[number][0]
         places = np.searchsorted(labels.rows, learned.rows)
+        count_and_seed: dict[str, Any] = {"count": trees, "seed": tasks[number].seed}
         if isinstance(prepared.nodes, TableNodes):
-            others = _of_a_table(
-                settings, prepared, labelled.values, learned, places, trees=trees, seed=tasks[number].seed
-            )
+            others = _of_a_table(settings, prepared, labelled.values, learned, places, **count_and_seed)
             return TrainedMember(folded, others)
         kinds = forest_kinds(prepared.nodes, labelled.values.shape[1]) if trees else {}
         forests = {
-            name: Forest.grown(labelled.values, learned, places, count=trees, seed=tasks[number].seed, **kind)
+            name: Forest.grown(labelled.values, learned, places, **count_and_seed, **kind)
             for name, kind in kinds.items()
         }
         return TrainedMember(folded, forests)
 
     exact = [not some.problem.group.alone for some in nodes]
     mine = [number for number in range(count) if exact[number] or number % group.size == group.rank]
-    shown = settings.verbose if group.rank == 0 or callable(settings.verbose) else False
+    verbose = settings.asked.verbose
+    shown = verbose if group.rank == 0 or callable(verbose) else False
     workers = threads or torch.get_num_threads()
     with progress(len(mine) * training.epochs, show=shown) as show:
         if group.alone:
@@ -140,7 +141,7 @@ def _of_a_table(
     learned: RowLabels,
     places: np.ndarray,
     *,
-    trees: int,
+    count: int,
     seed: int,
 ) -> dict[str, Any]:
     """The models of one member, from the labels at ``places`` of what is seen of all labels: ``values``."""
@@ -167,7 +168,7 @@ def _of_a_table(
             lowest[number], half = raw.min(), raw.max() / 2 - raw.min() / 2  # a whole range may overflow
             halves[number] = half if half > 0 else 1.0
             shares[:, first + number] = (raw / 2 - lowest[number] / 2) / halves[number]
-        forest = Forest.grown(shares, learned, np.arange(len(X)), count=trees, seed=seed, **kind)
+        forest = Forest.grown(shares, learned, np.arange(len(X)), count=count, seed=seed, **kind)
 
         def moved(column: int, share: np.ndarray) -> np.ndarray:
             number = column - first
@@ -195,17 +196,12 @@ def second_look(
     seed: int,
 ) -> list[TrainedMember]:
     """With trees that see the context of labels too."""
-    forests = [
-        Forest.grown(
-            labelled.values, learned, np.searchsorted(labels.rows, learned.rows),
-            count=trees, seed=_seed_of_member(number, seed),
-        )
-        for number, (learned, _) in enumerate(folds)
-    ]  # fmt: skip
-    return [
-        own._replace(others={**own.others, CONTEXT_TREES: forest})
-        for own, forest in zip(members, forests, strict=True)
-    ]
+    found = []
+    for number, (own, (learned, _)) in enumerate(zip(members, folds, strict=True)):
+        places, mine = np.searchsorted(labels.rows, learned.rows), _seed_of_member(number, seed)
+        forest = Forest.grown(labelled.values, learned, places, count=trees, seed=mine)
+        found.append(own._replace(others={**own.others, CONTEXT_TREES: forest}))
+    return found
 
 
 def self_trained(

@@ -59,8 +59,7 @@ def pieces(rows: int, columns: int) -> Iterator[slice]:
 def known_rows(nodes: TableNodes, frame: pd.DataFrame) -> np.ndarray:
     """Which rows have a value that training knew: a mask (m,)."""
     H, _ = nodes.encoder.transform(frame)
-    mask: np.ndarray = np.diff(H.indptr) > 0
-    return mask
+    return np.diff(H.indptr) > 0
 
 
 def probabilities_at(fitted: FittedModel, frame: pd.DataFrame, *, members: bool = False) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from pinvgcn.experts.seen import arrays_after, of_member
 from pinvgcn.features.averages import Averages, context_width
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.normal_scores import NormalScores
+from pinvgcn.fitting import pool
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.estimate import AccuracyEstimate, HeldOutRecalls
 from pinvgcn.fitting.first_look import FirstLook
@@ -31,18 +33,7 @@ from pinvgcn.fitting.fitted_model import FittedModel
 from pinvgcn.fitting.inputs import InputScaling
 from pinvgcn.fitting.model_shapes import check_shapes
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes
-from pinvgcn.fitting.pool import (
-    CONTEXT_TREES,
-    DIFFUSION,
-    FOREST,
-    KERNEL,
-    LINEAR,
-    NETWORK,
-    PLACE_FREE,
-    TREES,
-    Ensemble,
-    Expert,
-)
+from pinvgcn.fitting.pool import NETWORK, PLACE_FREE, Ensemble, Expert
 from pinvgcn.fitting.scan import LabelledPlaces
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.fitting.table_nodes import TableNodes
@@ -51,17 +42,14 @@ from pinvgcn.spectra import Spectrum
 
 KINDS: dict[str, type[Nodes]] = {kind.kind: kind for kind in (CloudNodes, TableNodes, GraphNodes)}
 BY_CLASS = ("class_weight", "priors")  # parameters that may be a dict with classes as keys
-BY_NODE = {  # arrays with a row for each node or cell of a process, and the axis of these
-    "spectrum.basis": 0,
-    "transduction_proba": 0,
-    "transduction": 0,
-    "features": 0,
-    "sets.above": 0,
-    "sets.sums": 0,
-    **dict.fromkeys(("around.keys", "around.counts", "around.sums"), 0),
-    **dict.fromkeys(("first.keys", "first.counts", "first.sums"), 0),
-    **dict.fromkeys(("shapes.keys", "shapes.first", "shapes.second", "shapes.height"), 0),
-}
+BY_NODE = dict.fromkeys(  # arrays with a row for each node or cell of a process, and the axis of these
+    (
+        "spectrum.basis", "transduction_proba", "transduction", "features", "sets.above", "sets.sums",
+        "around.keys", "around.counts", "around.sums", "first.keys", "first.counts", "first.sums",
+        "shapes.keys", "shapes.first", "shapes.second", "shapes.height",
+    ),
+    0,
+)  # fmt: skip
 
 
 class SavedModel(NamedTuple):
@@ -80,12 +68,10 @@ class SavedModel(NamedTuple):
         for name in BY_CLASS:
             if isinstance(parameters[name], list):
                 parameters[name] = dict(parameters[name])
-        fitted = fitted_from_state(
-            description, arrays, dropout=parameters["dropout"], filters=parameters["filters"]
-        )
-        return cls(
-            parameters, fitted, description["columns"], description["n_features_in"], description.get("about")
-        )
+        network = {name: parameters[name] for name in ("dropout", "filters")}
+        fitted = fitted_from_state(description, arrays, **network)
+        kept = (description[name] for name in ("columns", "n_features_in", "about"))
+        return cls(parameters, fitted, *kept)
 
     def write(self, path: str | Path) -> None:
         """The file, by all processes that share out the rows; the first one writes it."""
@@ -126,12 +112,8 @@ def fitted_state(fitted: FittedModel) -> tuple[dict[str, Any], dict[str, np.ndar
     arrays = {f"spectrum.{name}": array for name, array in own.items()}
     for expert in ensemble.experts.values():  # those of a first look are among them
         arrays |= expert.state()
-    arrays |= {
-        "shift": scaling.shift,
-        "scale": scaling.scale,
-        "priors": fitted.priors,
-        "opinions": ensemble.exponents,
-    }
+    arrays |= {"shift": scaling.shift, "scale": scaling.scale}
+    arrays |= {"priors": fitted.priors, "opinions": ensemble.exponents}
     if ensemble.away is not None and places is not None:
         arrays["away"] = np.array(list(ensemble.away.values()))
         arrays |= {"places": places.points, "places.cells": places.cells}
@@ -199,6 +181,11 @@ def fitted_from_state(
     nodes = KINDS[saved["kind"]].from_state(saved, arrays)
     ensemble, first = _ensemble(description, arrays, nodes, spectrum, dropout, filters)
     places, held_away = _places(description, arrays)
+    here, elsewhere = description["rounds"]
+    smoothing = Smoothing(
+        description["neighbours"], description["averaged_over"], around, arrays.get("factors"),
+        here, elsewhere, arrays.get("trained"), description["away_power"],
+    )  # fmt: skip
     return FittedModel(
         classes=np.array(description["classes"], dtype=description["classes_dtype"]),
         nodes=nodes,
@@ -207,16 +194,7 @@ def fitted_from_state(
             arrays["shift"], arrays["scale"], description["n_extra"], scores, description["spread"]
         ),
         ensemble=ensemble,
-        smoothing=Smoothing(
-            description["neighbours"],
-            description["averaged_over"],
-            around,
-            arrays.get("factors"),
-            rounds=description["rounds"][0],
-            away_rounds=description["rounds"][1],
-            trained=arrays.get("trained"),
-            away_power=description["away_power"],
-        ),
+        smoothing=smoothing,
         conformal=PredictionSets.from_state(arrays, each),
         priors=arrays["priors"],
         transduction=arrays["transduction"].astype(np.int64) if proba is None else proba.argmax(axis=1),
@@ -247,16 +225,13 @@ def _ensemble(
         seen = len(lattice.names) + description["n_extra"]
         wider = seen + context_width(lattice.levels) * len(description["classes"])
     found: dict[str, Expert | None] = {}
-    for name, width in (dict.fromkeys((FOREST, TREES, *PLACE_FREE), seen) | {CONTEXT_TREES: wider}).items():
-
-        def sound(width: int = width, **own: np.ndarray) -> Forest:
-            return Forest.from_state(own, width)
-
+    forests = dict.fromkeys((pool.FOREST, pool.TREES, *PLACE_FREE), seen) | {pool.CONTEXT_TREES: wider}
+    for name, width in forests.items():
+        sound = partial(Forest.from_state, width)
         found[name] = Forests.from_state(arrays, sound, members=members, name=name)
-    free = [name for name in (*PLACE_FREE, CONTEXT_TREES) if found[name] is not None]
-    for name, kind in {LINEAR: Linear, KERNEL: KernelMachine}.items():
+    for name, kind in {pool.LINEAR: Linear, pool.KERNEL: KernelMachine}.items():
         found[name] = ByValues.from_state(arrays, kind, members=members, name=name)
-    found[DIFFUSION] = Diffusion.from_state(arrays)
+    found[pool.DIFFUSION] = Diffusion.from_state(arrays)
     others = {name: expert for name, expert in found.items() if expert is not None}
     options = {"depth": description["depth"], "dropout": dropout, "filters": filters}
     each = [arrays_after(of_member(number), arrays) for number in range(members)]
@@ -270,6 +245,7 @@ def _ensemble(
     experts: dict[str, Expert] = {NETWORK: networks, **others}
     away = None
     if "away" in arrays:
+        free = [name for name in (*PLACE_FREE, pool.CONTEXT_TREES) if name in others]
         away = dict(zip(free, arrays["away"].tolist(), strict=True))
     weights = dict(zip(experts, arrays["opinions"].tolist(), strict=True))
     return Ensemble(members, experts, weights, away), first

@@ -75,16 +75,11 @@ OF_A_MODEL = {
     "diffusion.columns": Holds("e", *PLACE),
     "diffusion.values": Holds("e", ANY),
 }
-TREES = {
-    name: Holds(shape)
-    for name, shape in {
-        "roots": "T", "feature": "nodes", "threshold": "nodes", "other": "nodes", "shares": "rows m",
-    }.items()
-}  # fmt: skip
+TREES = {name: Holds("nodes") for name in ("feature", "threshold", "other")}
+TREES |= {"roots": Holds("T"), "shares": Holds("rows m")}
 # experts of which each member has one, l landmarks; the arrays of trees, which lead from node to node, are
 # looked at where they are read
-OF_A_MEMBER = {
-    "forest": TREES, "trees": TREES, "fine_trees": TREES, "wide_trees": TREES, "context_trees": TREES,
+OF_A_MEMBER = dict.fromkeys(("forest", "trees", "fine_trees", "wide_trees", "context_trees"), TREES) | {
     "linear": {"slopes": Holds("v m", ANY), "offsets": Holds("m", ANY)},
     "kernel": {
         "landmarks": Holds("l v", ANY), "scale": Holds("v", ANY), "coefficients": Holds("l m", ANY),
@@ -161,13 +156,9 @@ def _check_network(shapes: Shapes, arrays: dict[str, np.ndarray], prefix: str, d
     shapes.known[f"h{depth}"] = shapes.known["m"]
     for d in range(depth):
         before, after = f"h{d}", f"h{d + 1}"
-        for name, letters in {
-            f"layer{d}.direct": f"{before} {after}",
-            f"layer{d}.spectral": f"k {after}",
-            f"layer{d}.bias": after,
-            f"weights{d}": f"parts {before} {after}",
-            f"bias{d}": after,
-        }.items():
+        wanted = {f"layer{d}.direct": f"{before} {after}", f"layer{d}.spectral": f"k {after}"}
+        wanted |= {f"weights{d}": f"parts {before} {after}", f"layer{d}.bias": after, f"bias{d}": after}
+        for name, letters in wanted.items():
             shapes(prefix + name, arrays[prefix + name], letters)
 
 
@@ -175,10 +166,9 @@ def _check_numbers(description: dict[str, Any]) -> None:
     """How often and over how many is averaged, how far inputs spread, and what was estimated."""
     rounds, spread, power = description["rounds"], description["spread"], description["away_power"]
     (here, away), k = rounds, description["neighbours"]
-    _must(
-        _is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS),
-        f"its rounds must be whole numbers, from 1 and from 0 to {MOST_ROUNDS}. Got {rounds!r} instead",
-    )
+    sound = _is_whole(here, 1, MOST_ROUNDS) and _is_whole(away, 0, MOST_ROUNDS)
+    wanted = f"whole numbers, from 1 and from 0 to {MOST_ROUNDS}"
+    _must(sound, f"its rounds must be {wanted}. Got {rounds!r} instead")
     sound = k is None or _is_whole(k, 1, math.inf)
     _must(sound, f"its neighbours must be a whole number, 1 or more. Got {k!r} instead")
     sound = _is_number(spread) and 0 < spread < math.inf
@@ -189,11 +179,9 @@ def _check_numbers(description: dict[str, Any]) -> None:
     told = AccuracyEstimate(**description["estimate"])
     shares = [share for share in (told.accuracy, told.low, told.high) if share is not None]
     texts = [text for text in (told.reason, told.advice) if text is not None]
-    _must(
-        all(map(_is_share, [*shares, told.coverage]))
-        and all(isinstance(t, str) for t in [*texts, told.basis]),
-        f"its estimate must be shares and text. Got {description['estimate']!r} instead",
-    )
+    sound = all(map(_is_share, [*shares, told.coverage]))
+    sound &= all(isinstance(text, str) for text in [*texts, told.basis])
+    _must(sound, f"its estimate must be shares and text. Got {description['estimate']!r} instead")
 
 
 def _is_number(value: Any) -> bool:

@@ -20,11 +20,11 @@ from pinvgcn.checks import as_matrix, as_points, check_rows
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import ColumnError, DataError, ExtrapolationWarning, ParameterError
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.exchange import pyramid_of_all
 from pinvgcn.features.geometry import cell_of, lattice_for
 from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.pyramid import LocalShapes, Pyramid
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.graphs import GaussianGraph, Graph, Hypergraph
 from pinvgcn.nn import Basis
 from pinvgcn.spectra import KernelExtension, Spectrum
@@ -248,8 +248,7 @@ def outside(V: np.ndarray, spectrum: Spectrum, least: float = 1 - ROUNDING) -> n
     """
     grown = np.abs(V).max(axis=1) > FAR * spectrum.largest
     lost = np.linalg.norm(V[:, : spectrum.components], axis=1) < spectrum.smallest * least
-    mask: np.ndarray = grown | lost
-    return mask
+    return grown | lost
 
 
 def _given_shapes(shapes: Any, n: int, group: Group) -> np.ndarray:

@@ -133,8 +133,7 @@ class Ensemble:
     def mean(self, each: Iterable[np.ndarray]) -> np.ndarray:
         """s from s_j of each member: (m, classes)."""
         total: Any = sum(each)
-        mean: np.ndarray = total / self.members
-        return mean
+        return total / self.members
 
     @property
     def alone(self) -> float:
@@ -194,8 +193,7 @@ def _by_likelihood(
     weights = np.where(weights < NEGLIGIBLE, 0.0, weights)
     weights /= weights.sum()
     joint = _inverse_temperature(np.tensordot(weights, logs, axes=1), codes, counts)
-    exponents: np.ndarray = joint * cooler * weights
-    return exponents
+    return joint * cooler * weights
 
 
 def _inverse_temperature(scores: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> float:
@@ -216,5 +214,4 @@ def _near(usual: np.ndarray, scores: np.ndarray, codes: np.ndarray) -> np.ndarra
             ((v - center) ** 2).sum()
         )
 
-    weights: np.ndarray = np.exp(minimize(loss, center).x)
-    return weights
+    return np.exp(minimize(loss, center).x)

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 import torch
 
 from pinvgcn.distributed.group import Group
-from pinvgcn.experts import NeighbourGraph, Seen, TrainingNodes
+from pinvgcn.experts import NeighbourGraph, RowLabels, Seen, TrainingNodes
 from pinvgcn.fitting.inputs import InputScaling, as_extra, joined
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.settings import ResolvedSettings
 from pinvgcn.fitting.table_nodes import TableNodes, UnscaledRows
@@ -86,13 +85,9 @@ class Prepared:
         own = nodes.for_networks(nodes.features)
         distinct, keys, some = _distinct(nodes, extra)
         scaled = (own, extra) if some is None else (own[some.rows], _at(extra, some.rows))
-        scale = InputScaling.of(
-            *scaled,
-            scaling=settings.scaling,
-            coordinates=nodes.coordinates,
-            gaps=isinstance(nodes, TableNodes),
-            group=graph.group,
-        )
+        table = isinstance(nodes, TableNodes)
+        options: dict[str, Any] = {"coordinates": nodes.coordinates, "gaps": table, "group": graph.group}
+        scale = InputScaling.of(*scaled, scaling=settings.asked.scaling, **options)
         graph.degrees  # noqa: B018 - part of making the graph, so that its time counts as such
         graph_done = time.perf_counter()
         spectrum = _spectrum(graph, some, settings)
@@ -100,9 +95,8 @@ class Prepared:
         counts = None
         if distinct is None:
             inputs, basis = scale(own, extra), Basis.of(spectrum)
-            ids = graph.start + np.arange(
-                graph.n_nodes
-            )  # by which dropout knows other nodes than those of tables
+            # by which dropout knows other nodes than those of tables
+            ids = graph.start + np.arange(graph.n_nodes)
         else:
             assert isinstance(graph, Hypergraph)
             first, counts, ids = distinct.first, distinct.counts, keys
@@ -132,11 +126,8 @@ class Prepared:
             joins = NeighbourGraph.of(
                 nodes.values(inputs, scale), counts, ids, settings.joined_rows, group=graph.group
             )
-        stages = {
-            "graph": seconds + graph_done - started,
-            "spectrum": spectrum_done - graph_done,
-            "training": time.perf_counter() - spectrum_done,
-        }
+        made, solved = seconds + graph_done - started, spectrum_done - graph_done
+        stages = {"graph": made, "spectrum": solved, "training": time.perf_counter() - spectrum_done}
         return cls(
             nodes, spectrum, scale, distinct, keys, some, inputs, extra, basis, sums, problem, joins, stages
         )  # fmt: skip
@@ -203,7 +194,7 @@ class Prepared:
         if isinstance(self.nodes, CloudNodes) and self.nodes.geometry:
             return self.nodes.without_place(own, extra)
         if self.distinct is not None:
-            own, extra = own[self.distinct.first], None if extra is None else extra[self.distinct.first]
+            own, extra = own[self.distinct.first], _at(extra, self.distinct.first)
         return self.scaling.unranked(self.inputs, own, extra)
 
     def node_of(self, rows: np.ndarray) -> np.ndarray:
@@ -242,13 +233,14 @@ def _distinct(
 
 
 def _spectrum(graph: Graph, some: RowSubsample | None, settings: ResolvedSettings) -> Spectrum:
-    options: dict[str, Any] = {"solver": settings.solver}
-    if settings.tolerance is not None:
-        options["tolerance"] = settings.tolerance
+    asked = settings.asked
+    options: dict[str, Any] = {"solver": asked.solver}
+    if asked.tolerance is not None:
+        options["tolerance"] = asked.tolerance
     if some is None:
-        return graph.spectrum(settings.rank, **options)
+        return graph.spectrum(asked.rank, **options)
     assert isinstance(graph, Hypergraph)
-    return graph.spectrum_of(some.rows, settings.rank, **options)
+    return graph.spectrum_of(some.rows, asked.rank, **options)
 
 
 def _at(extra: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:

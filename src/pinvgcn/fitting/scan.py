@@ -18,7 +18,7 @@ from pinvgcn.compute.parallel import cores
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import in_subsample
 from pinvgcn.errors import DataError
-from pinvgcn.experts import Forest
+from pinvgcn.experts import Forest, RowLabels
 from pinvgcn.features.lattice import Lattice, find, grouped, in_curve_order, tabulated
 from pinvgcn.fitting.conformal import PredictionSets
 from pinvgcn.fitting.estimate import APART, AccuracyEstimate, HeldOutRecalls, told_apart
@@ -30,7 +30,6 @@ from pinvgcn.fitting.folds import (
     separate_places,
     single_place,
 )
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 from pinvgcn.fitting.pool import AWAY, FINE_TREES, PLACE_FREE, TREES, WIDE_TREES, weights_of
 
@@ -115,10 +114,7 @@ class LabelledPlaces:
 
 def nearest(tree: cKDTree, points: np.ndarray) -> np.ndarray:
     """The distance from each point to the nearest one of the tree: (m,)."""
-    if not len(points):
-        return np.zeros(0)
-    found: Any = tree.query(points, workers=cores())[0]
-    return np.asarray(found)
+    return np.asarray(tree.query(points, workers=cores())[0]) if len(points) else np.zeros(0)
 
 
 @compiled
@@ -127,11 +123,8 @@ def _supported(positions, bits, table, keys):  # type: ignore[no-untyped-def]
     half = 1 << (bits - 1)
     out = np.zeros(len(positions), np.bool_)
     for i in range(len(positions)):
-        x, y, z = (
-            (positions[i, 0] + half) >> bits,
-            (positions[i, 1] + half) >> bits,
-            (positions[i, 2] + half) >> bits,
-        )
+        x, y = (positions[i, 0] + half) >> bits, (positions[i, 1] + half) >> bits
+        z = (positions[i, 2] + half) >> bits
         for s in range(8):
             if find(table, keys, x - 1 + (s & 1), y - 1 + ((s >> 1) & 1), z - 1 + (s >> 2)) >= 0:
                 out[i] = True
@@ -218,11 +211,9 @@ class Scan(NamedTuple):
             return AccuracyEstimate.none(*NOTHING_HELD_OUT, basis=BASIS)
         if self.single:
             names = ", ".join(str(self.labels.classes[code]) for code in self.single)
-            return AccuracyEstimate.none(
-                f"all labels of {names} lie in one place, so that nothing tells what else looks like it",
-                f"label {names} in two more places, far from the first",
-                basis=BASIS,
-            )
+            reason = f"all labels of {names} lie in one place, so that nothing tells what else looks like it"
+            advice = f"label {names} in two more places, far from the first"
+            return AccuracyEstimate.none(reason, advice, basis=BASIS)
         if told_apart(conformal.found, conformal.codes, P.shape[1]) < APART:
             return AccuracyEstimate.none(*NOT_TOLD_APART, basis=BASIS)
         right = conformal.found == conformal.codes

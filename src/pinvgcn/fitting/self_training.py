@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pinvgcn.distributed.rows import hashed
-from pinvgcn.experts import Forest
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts import Forest, RowLabels
 from pinvgcn.fitting.pool import WIDE_TREES
 from pinvgcn.fitting.scan import Scan, forest_kinds
 

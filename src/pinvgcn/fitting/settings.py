@@ -13,11 +13,10 @@ from sklearn.utils import check_random_state
 from pinvgcn.checks import check_choice, check_count, check_fraction, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group
 from pinvgcn.errors import ParameterError
-from pinvgcn.experts import NetworkSettings
+from pinvgcn.experts import NetworkSettings, RowLabels
 from pinvgcn.features.geometry import cell_size
 from pinvgcn.fitting.class_shares import check_priors
 from pinvgcn.fitting.inputs import SCALINGS
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, GraphNodes, Nodes, graph_kind, is_scan
 from pinvgcn.fitting.pool import DIFFUSION, FOREST, NETWORK, OF_TABLES
 from pinvgcn.fitting.pool import TREES as RANDOMISED_TREES
@@ -40,14 +39,10 @@ OWN = ("verbose", "device", "random_state")  # process ranks may have these diff
 
 @dataclass(frozen=True)
 class ResolvedSettings:
-    """The settings of a fit to certain nodes: nothing is "auto" any more."""
+    """The settings of a fit to certain nodes: what was asked for, and what each "auto" of it means there."""
 
-    scaling: str
-    rank: int | None
-    solver: str
-    tolerance: float | None
+    asked: FitSettings
     network: NetworkSettings
-    held_out: float  # the share of labels that is watched, where training has patience
     members: int
     trees: int  # of each member
     neighbours: int | None  # k, over which probabilities at points are averaged
@@ -55,7 +50,6 @@ class ResolvedSettings:
     experts: tuple[str, ...]  # of a table; else the network, and trees if there are any
     joined_rows: int | None  # k, the nearest rows of a table that a diffusion joins to a row
     priors: Any  # "estimated", "safely" where that is safe, a dict of class: share, or None
-    verbose: bool | Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -123,11 +117,13 @@ class FitSettings:
                 X, sigma=sigma, loops=self.loops, geometry=self.geometry, shapes=shapes, group=group
             )
         if kind == "categorical":
-            names = ("bins", "binning", "missing", "min_size", "numbers")
-            return TableNodes(X, **{name: getattr(self, name) for name in names}, group=group)
+            return TableNodes(X, self._encoder(), numbers=self.numbers, group=group)
         raise ParameterError(
             f"graph must be 'auto', 'gaussian', 'categorical' or a Graph. Got {self.graph!r} instead."
         )
+
+    def _encoder(self) -> TableEncoder:
+        return TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
 
     def labels(self, y: Any, nodes: Nodes, *, sample_weight: Any = None) -> RowLabels:
         """The labels of these nodes."""
@@ -142,7 +138,7 @@ class FitSettings:
                 f"sigma must be a positive number, 'auto' or 'labels'. Got {self.sigma!r} instead."
             )
         check_non_negative("loops", self.loops)
-        TableEncoder(self.bins, binning=self.binning, missing=self.missing, min_size=self.min_size)
+        self._encoder()
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.tolerance is not None:
@@ -153,7 +149,13 @@ class FitSettings:
         check_fraction("dropout", self.dropout)
         check_fraction("held_out", self.held_out)
         check_priors(self.priors)
-        self._check_experts()
+        if not _is_auto(self.experts):
+            given = self._named
+            if not set(given) <= set(OF_TABLES) or NETWORK not in given or len(set(given)) < len(given):
+                raise ParameterError(
+                    f"experts must be 'auto' or some of {', '.join(OF_TABLES)}, each once, with network. "
+                    f"Got {self.experts!r} instead."
+                )
         if not isinstance(self.numbers, bool | np.bool_):
             raise ParameterError(f"numbers must be True or False. Got {self.numbers!r} instead.")
         _chosen("members", self.members, None)
@@ -162,32 +164,21 @@ class FitSettings:
         as_device(self.device)
         self.training(0, table=isinstance(self.graph, str) and self.graph == "categorical")
 
-    def _check_experts(self) -> None:
-        if _is_auto(self.experts):
-            return
-        given = self._named()
-        if not set(given) <= set(OF_TABLES) or NETWORK not in given or len(set(given)) < len(given):
-            raise ParameterError(
-                f"experts must be 'auto' or some of {', '.join(OF_TABLES)}, each once, with network. "
-                f"Got {self.experts!r} instead."
-            )
-
+    @property
     def _named(self) -> tuple[str, ...]:
         return (self.experts,) if isinstance(self.experts, str) else tuple(self.experts)
 
     def _experts(self, table: bool) -> tuple[str, ...]:
         """Of a table, those asked for but what ``trees`` and ``neighbours`` leave out."""
-        if not table:
-            if not _is_auto(self.experts) and self._named() != (NETWORK,):
-                raise ParameterError(
-                    "experts must be 'auto' or 'network' where X is no table, whose trees are set by trees. "
-                    f"Got {self.experts!r} instead."
-                )
-            return (NETWORK,)
-        asked = OF_TABLES if _is_auto(self.experts) else self._named()
-        without = {FOREST, RANDOMISED_TREES} if self.trees == 0 else set()
-        without |= {DIFFUSION} if self.neighbours is None else set()
-        return tuple(name for name in OF_TABLES if name in asked and name not in without)
+        if not table and not _is_auto(self.experts) and self._named != (NETWORK,):
+            raise ParameterError(
+                "experts must be 'auto' or 'network' where X is no table, whose trees are set by trees. "
+                f"Got {self.experts!r} instead."
+            )
+        asked = {NETWORK} if not table else set(OF_TABLES if _is_auto(self.experts) else self._named)
+        asked -= {FOREST, RANDOMISED_TREES} if self.trees == 0 else set()
+        asked -= {DIFFUSION} if self.neighbours is None else set()
+        return tuple(name for name in OF_TABLES if name in asked)
 
     @property
     def by_labels(self) -> bool:
@@ -222,59 +213,46 @@ class FitSettings:
             joined = check_count("neighbours", _chosen("neighbours", self.neighbours, JOINED_ROWS))
         if not _is_auto(self.experts) and not {FOREST, RANDOMISED_TREES} & set(experts):
             trees = 0
-        k = averaged_neighbours(self.neighbours, nodes)
+        k, cell = averaging(self.neighbours, nodes)
+        network = NetworkSettings(
+            self.training(trees, table=table), self.hidden, self.dropout, self.filters, as_device(self.device)
+        )
         return ResolvedSettings(
-            scaling=self.scaling,
-            rank=self.rank,
-            solver=self.solver,
-            tolerance=self.tolerance,
-            network=NetworkSettings(
-                self.training(trees, table=table),
-                self.hidden,
-                self.dropout,
-                self.filters,
-                as_device(self.device),
-            ),
-            held_out=self.held_out,
+            asked=self,
+            network=network,
             members=check_count("members", members),
             trees=trees,
             neighbours=k,
-            averaging_cell=averaging_cell(self.neighbours, k, nodes),
+            averaging_cell=cell,
             experts=experts,
             joined_rows=joined,
             priors=priors,
-            verbose=self.verbose,
         )
 
 
-def averaged_neighbours(neighbours: Any, nodes: Nodes) -> int | None:
-    """k of averages over neighbours, for these nodes; None if there are none."""
+def averaging(neighbours: Any, nodes: Nodes) -> tuple[int | None, float | None]:
+    """k of averages over the neighbours of these nodes, and the side of the finest cells that are averaged
+    over: half of that at which the median point has 0.8 k points around it; for scans it is known. None twice
+    where nothing is averaged."""
     k = _chosen("neighbours", neighbours, NEIGHBOURS if is_scan(nodes) else None, OR_NONE)
     if k is None:
-        return None
+        return None, None
     check_count("neighbours", k)
     if isinstance(nodes, GraphNodes):
         raise ParameterError(
             "neighbours must be 'auto' or None for given graphs, which have neither points nor a table. "
             f"Got {neighbours!r} instead."
         )
-    if isinstance(nodes, CloudNodes) and nodes.coordinates > 3:
+    if not isinstance(nodes, CloudNodes):
+        return None, None  # of a table they are ``joined_rows``
+    if nodes.coordinates > 3:
         raise ParameterError(
             f"neighbours must be 'auto' or None for points of more than three coordinates. Got {k} instead."
         )
-    return k if isinstance(nodes, CloudNodes) else None  # of a table they are ``joined_rows``
-
-
-def averaging_cell(neighbours: Any, k: int | None, nodes: Nodes) -> float | None:
-    """The side of the finest cells that are averaged over: half of that at which the median point has 0.8 k
-    points around it. For scans it is known."""
-    if k is None:
-        return None
-    assert isinstance(nodes, CloudNodes)
     if isinstance(neighbours, str) and nodes.lattice is not None:
-        return nodes.lattice.cell
+        return k, nodes.lattice.cell
     group, points = nodes.group, nodes.points
-    return cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
+    return k, cell_size(lambda: [points], group.sum(len(points)), enough=0.8 * k, group=group) / 2
 
 
 def _is_auto(value: Any) -> bool:

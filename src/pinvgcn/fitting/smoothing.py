@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from pinvgcn.distributed.group import together
+from pinvgcn.experts.labels import RowLabels
 from pinvgcn.features.averages import Averages
 from pinvgcn.features.exchange import averages_of_all
 from pinvgcn.fitting.class_shares import (
@@ -19,7 +20,6 @@ from pinvgcn.fitting.class_shares import (
     picked_by_class,
     stepped_factors,
 )
-from pinvgcn.fitting.labels import RowLabels
 from pinvgcn.fitting.nodes import CloudNodes, Nodes
 
 GROUPED_ROUNDS = 3  # of averages, where labels do not lie as the points do
@@ -56,10 +56,10 @@ class Smoothing:
         scores: np.ndarray,
         nodes: Nodes,
         labels: RowLabels,
-        *,
         neighbours: int | None,
         cell: float | None,
         priors: Any,
+        *,
         grouped: bool = False,
         away: bool = False,
         context: bool = False,

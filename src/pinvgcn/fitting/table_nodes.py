@@ -114,20 +114,16 @@ class PlainRows:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> PlainRows:
         """From what ``to_dict`` gave."""
-        try:
-            columns = {
-                name: PlainColumn(np.array(codes, dtype=np.int64), tuple(values))
-                for name, (codes, values) in state.items()
-            }
-            sound = len({len(own.codes) for own in columns.values()}) == 1 and all(
-                ((own.codes >= -1) & (own.codes < len(own.values))).all()
-                and all(isinstance(value, TYPES) for value in own.values)
-                for own in columns.values()
-            )
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ModelFileError(f"The rows that a model keeps are damaged: {error!r}.") from None
-        if not sound:
-            raise ModelFileError("The rows that a model keeps are damaged: codes and values do not fit.")
+        columns = {
+            name: PlainColumn(np.array(codes, dtype=np.int64), tuple(values))
+            for name, (codes, values) in state.items()
+        }
+        if len({len(own.codes) for own in columns.values()}) != 1 or not all(
+            ((own.codes >= -1) & (own.codes < len(own.values))).all()
+            and all(isinstance(value, TYPES) for value in own.values)
+            for own in columns.values()
+        ):
+            raise ModelFileError("codes and values of the rows that a model keeps do not fit")
         return cls(columns)
 
 
@@ -142,24 +138,9 @@ class TableNodes(Nodes):
     missing: MissingNumbers | None = None  # numbers of cells that lack theirs; None if training has them all
     background: PlainRows | None  # some rows of training, with which others are compared
 
-    def __init__(
-        self,
-        X: Any,
-        *,
-        bins: int,
-        binning: str,
-        missing: str,
-        min_size: int,
-        numbers: bool = False,
-        group: Group = ALONE,
-    ) -> None:
-        graph = Hypergraph.from_table(
-            X, bins=bins, binning=binning, missing=missing, min_size=min_size, process_group=group
-        )
-        assert graph.encoder is not None
-        self.graph = graph
-        self.encoder: TableEncoder = graph.encoder
-        self.features = graph.incidence
+    def __init__(self, X: Any, encoder: TableEncoder, *, numbers: bool, group: Group = ALONE) -> None:
+        self.graph = graph = Hypergraph.encoded(X, encoder, group)
+        self.encoder, self.features = encoder, graph.incidence
         self.with_numbers = numbers and len(self.encoder.number_columns) > 0
         if self.with_numbers:
             self.missing = MissingNumbers.of(self.encoder.known_numbers(X), group)
@@ -189,8 +170,7 @@ class TableNodes(Nodes):
         edges = self.encoder.edge_columns
         if not self.with_numbers:
             return np.ones(len(edges), dtype=bool)
-        kept: np.ndarray = ~np.isin(edges, self.encoder.number_columns)
-        return kept
+        return ~np.isin(edges, self.encoder.number_columns)
 
     def values(self, inputs: sp.csr_array, scaling: InputScaling) -> sp.csr_array:
         """What experts other than networks see of rows with these inputs (m, N₀): 0 or 1 for each value of a

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_count
@@ -27,12 +27,9 @@ class Graph(ABC):
     """
 
     n_nodes: int
+    n_total: int  # the nodes of all ranks
     group: Group = ALONE
     start: int = 0  # the number of this rank's first node among all
-
-    @property
-    def n_total(self) -> int:
-        return self.n_nodes
 
     @property
     @abstractmethod
@@ -51,9 +48,9 @@ class Graph(ABC):
     def __len__(self) -> int:
         return self.n_nodes
 
-    def check_joined(self, degrees: np.ndarray, floor: float, what_to_do: str) -> None:
-        """Every degree is above the floor, on every rank: D^(−1/2) exists."""
-        alone = np.flatnonzero(~(degrees > floor))
+    def check_joined(self, isolated: np.ndarray, what_to_do: str) -> None:
+        """No node is ``isolated`` (n,) on any rank: D^(−1/2) exists."""
+        alone = np.flatnonzero(isolated)
         count = self.group.sum(len(alone))
         own = self.start + int(alone[0]) if len(alone) else np.iinfo(np.int64).max
         first = self.group.smallest(own)
@@ -70,25 +67,27 @@ def resolve_rank(rank: int | None, default: int, largest: int) -> int:
     return min(asked, largest)
 
 
-def warn_if_short(rank: int | None, spectrum: Spectrum, why: str) -> Spectrum:
-    """Say so when fewer pairs exist than were asked for."""
-    if rank is not None and spectrum.rank < rank:
-        warnings.warn(
-            f"rank={rank} was asked for and {spectrum.rank} eigenvectors exist: {why}.",
-            RankWarning,
-            stacklevel=3,
-        )
-    return spectrum
-
-
-def warn_if_inaccurate(tolerance: float, spectrum: Spectrum, advice: str) -> Spectrum:
-    """Say so when a pair is less accurate than was asked for."""
-    missed = int((spectrum.residuals > tolerance).sum())
+def announced(
+    spectrum: Spectrum,
+    rank: int | None,
+    why: str,
+    *,
+    tolerance: float | None = None,
+    advice: str = "use a larger tolerance or solver='dense'",
+) -> Spectrum:
+    """Say so when pairs are less accurate than was asked for, and when fewer exist."""
+    missed = 0 if tolerance is None else int((spectrum.residuals > tolerance).sum())
     if missed:
         warnings.warn(
             f"{missed} of {spectrum.rank} eigenpairs miss the tolerance {tolerance:g} "
             f"(largest residual {spectrum.residuals.max():.2g}): {advice}.",
             ToleranceWarning,
+            stacklevel=3,
+        )
+    if rank is not None and spectrum.rank < rank:
+        warnings.warn(
+            f"rank={rank} was asked for and {spectrum.rank} eigenvectors exist: {why}.",
+            RankWarning,
             stacklevel=3,
         )
     return spectrum
@@ -124,23 +123,15 @@ def as_sparse(values: Any, name: str, *, least: int = 1) -> sp.csr_array:
     return matrix
 
 
-def component_null_vectors(adjacency: sp.csr_array, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """√d on each connected component, normalised: (n, k); and each node's component: (n,)."""
-    count, component = connected_components(adjacency, directed=False)
-    null = np.zeros((len(degrees), count))
-    null[np.arange(len(degrees)), component] = np.sqrt(degrees)
-    return null / np.linalg.norm(null, axis=0), component
+class SymmetricMap(LinearOperator):
+    """A symmetric linear map (n, n) from its action on blocks of columns."""
 
+    def __init__(self, n: int, product: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.product = product
+        super().__init__(np.float64, (n, n))
 
-def linear_map(n: int, product: object) -> LinearOperator:
-    """A symmetric linear map from its action on blocks of columns."""
+    def _matmat(self, X: np.ndarray) -> np.ndarray:
+        return self.product(np.asarray(X, dtype=np.float64))
 
-    def on_vector(x: np.ndarray) -> np.ndarray:
-        return product(np.asarray(x, dtype=np.float64).reshape(n, 1)).ravel()  # type: ignore[operator]
-
-    def on_block(X: np.ndarray) -> np.ndarray:
-        return product(np.asarray(X, dtype=np.float64))  # type: ignore[operator]
-
-    return LinearOperator(
-        (n, n), matvec=on_vector, rmatvec=on_vector, matmat=on_block, rmatmat=on_block, dtype=np.float64
-    )
+    def _adjoint(self) -> SymmetricMap:
+        return self

@@ -86,11 +86,9 @@ class KernelProblem:
 
     @cached_property
     def modes(self) -> float:
-        return (
-            FourierKernel.size(self.box, self.sigma, self.fourier_precision)
-            if self.box.dimension <= 3
-            else math.inf
-        )
+        if self.box.dimension > 3:
+            return math.inf
+        return FourierKernel.size(self.box, self.sigma, self.fourier_precision)
 
     @cached_property
     def crowding(self) -> float:
@@ -197,17 +195,15 @@ class KernelProblem:
         """Whether products by non-uniform FFT cost less than those by all pairs."""
         return self._transforms < self._all_pairs
 
-    def taylor_kernel(self) -> TaylorKernel:
-        return TaylorKernel(self.box, self.sigma, TAYLOR_PRECISION)
-
-    def fourier_kernel(self) -> FourierKernel:
-        return FourierKernel(self.box, self.sigma, self.fourier_precision)
-
-    def cutoff_kernel(self) -> CutoffKernel:
-        return CutoffKernel(self.points, self.sigma, CUTOFF_PRECISION)
-
-    def krylov_kernel(self) -> Kernel:
-        return self.fourier_kernel() if self.by_transforms else ExactKernel(self.points, self.sigma)
+    def kernel(self, solver: str) -> Kernel:
+        """That of a solver."""
+        if solver == "taylor":
+            return TaylorKernel(self.box, self.sigma, TAYLOR_PRECISION)
+        if solver == "cutoff":
+            return CutoffKernel(self.points, self.sigma, CUTOFF_PRECISION)
+        if solver == "fourier" or self.by_transforms:
+            return FourierKernel(self.box, self.sigma, self.fourier_precision)
+        return ExactKernel(self.points, self.sigma)
 
 
 def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 1, total: int = 0) -> Kernel:
@@ -225,12 +221,11 @@ def cheapest_kernel(points: np.ndarray, box: Box, sigma: float, *, ranks: int = 
         costs["cutoff"] = PAIR * pairs if pairs <= MOST_PAIRS else math.inf
         costs["exact"] = WEIGHT * n**2
     precision = FINEST
-    if box.dimension <= 3:
-        for asked in (PRODUCT, WORST):
-            problem = KernelProblem(points, box, sigma, 1, asked, ranks, total)
-            if problem.modes <= 2 * MOST_MODES:
-                costs["fourier"], precision = 2 * problem.spread, problem.fourier_precision
-                break
+    for asked in (PRODUCT, WORST):
+        problem = KernelProblem(points, box, sigma, 1, asked, ranks, total)
+        if problem.modes <= 2 * MOST_MODES:
+            costs["fourier"], precision = 2 * problem.spread, problem.fourier_precision
+            break
     best = min(costs, key=lambda kind: costs[kind])
     if costs[best] == math.inf:
         raise _too_small(sigma, ranks)

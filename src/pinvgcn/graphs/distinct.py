@@ -141,8 +141,7 @@ def _sums(sides: Sequence[Any], drawn: int) -> np.ndarray:
 
 
 def _of_values(values: np.ndarray) -> np.ndarray:
-    hashes: np.ndarray = hash_array(values.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0
-    return hashes
+    return hash_array(values.view(np.uint64) + np.uint64(1))  # the hash of 0 is 0
 
 
 def _equal(A: Any, one: np.ndarray, other: np.ndarray) -> bool:

@@ -17,7 +17,7 @@ from pinvgcn.checks import check_choice, check_non_negative, check_positive
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.distributed.rows import as_shared_matrix, in_subsample
 from pinvgcn.errors import DataError, ParameterError, SlowWarning
-from pinvgcn.graphs.base import Graph, linear_map, resolve_rank, warn_if_inaccurate, warn_if_short
+from pinvgcn.graphs.base import Graph, SymmetricMap, announced, resolve_rank
 from pinvgcn.graphs.choice import MOST_GATHERED, KernelProblem, cheapest_kernel, choose, refusal
 from pinvgcn.kernels import Box, ExactKernel, Kernel, TaylorKernel
 from pinvgcn.spectra import Spectrum
@@ -60,7 +60,7 @@ class GaussianGraph(Graph):
         # a copy: what the graph was made from, whatever happens to the array
         self.points = as_shared_matrix(points, "points", self.group).copy()
         self.n_nodes = len(self.points)
-        self.start, self._total = self.group.offset(self.n_nodes)
+        self.start, self.n_total = self.group.offset(self.n_nodes)
         if self.n_total < 2:
             raise DataError(
                 f"A graph needs at least 2 points. Got n_samples={self.n_total} (1 sample) instead."
@@ -79,10 +79,6 @@ class GaussianGraph(Graph):
             told = ", ".join(f"{a} and {b}" for a, b in settings)
             raise ParameterError(f"sigma and loops must be the same on all ranks. Got {told} instead.")
         self.sigma = automatic_sigma(self.points, self.group) if given is None else given
-
-    @property
-    def n_total(self) -> int:
-        return self._total
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -104,10 +100,9 @@ class GaussianGraph(Graph):
     @cached_property
     def degrees(self) -> np.ndarray:
         """d_i = Σ_j A_ij: (n,)."""
-        degrees, floor = self._sums()
-        if self.group.sum(int((~(degrees > floor)).sum())):
-            advice = self._how_to_connect(~(degrees > floor))
-            self.check_joined(degrees, floor, advice)
+        degrees, alone = self._sums()
+        if self.group.sum(int(alone.sum())):
+            self.check_joined(alone, self._how_to_connect(alone))
         return degrees
 
     @cached_property
@@ -115,10 +110,10 @@ class GaussianGraph(Graph):
         """Σ_j φ(x_j)"""
         return self.kernel.gather(self.points, np.ones((self.n_nodes, 1)))
 
-    def _sums(self) -> tuple[np.ndarray, float]:
-        """Σ_j A_ij, and the size at which that cannot be told from 0."""
-        sums = self.kernel.evaluate(self.points, self._ones, 1)[:, 0]
-        return sums - (1 - self.loops), degree_floor(self.n_total, self.kernel.precision)
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Σ_j A_ij, and where that cannot be told from 0."""
+        sums = self.kernel.evaluate(self.points, self._ones, 1)[:, 0] - (1 - self.loops)
+        return sums, ~(sums > degree_floor(self.n_total, self.kernel.precision))
 
     def _how_to_connect(self, alone: np.ndarray) -> str:
         """The advice for points that nothing reaches: a σ that was seen to reach them.
@@ -130,8 +125,7 @@ class GaussianGraph(Graph):
         while not reached and needed < np.inf:
             needed = float(f"{1.1 * needed:.3g}")
             other = GaussianGraph(self.points, needed, loops=self.loops, process_group=self.group)
-            degrees, floor = other._sums()
-            reached = not self.group.sum(int((~(degrees > floor)).sum()))
+            reached = not self.group.sum(int(other._sums()[1].sum()))
         return (
             f"no weight to any other point can be told from 0 at sigma={self.sigma:g}. "
             f"Use sigma={needed:g} or more, remove outliers, or set loops=1"
@@ -160,7 +154,7 @@ class GaussianGraph(Graph):
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """D^(−1/2) A D^(−1/2): (n, n)."""
-        return linear_map(self.n_nodes, self._operator(self.kernel))
+        return SymmetricMap(self.n_nodes, self._operator(self.kernel))
 
     def spectrum(
         self,
@@ -189,15 +183,15 @@ class GaussianGraph(Graph):
             Of the vectors that an iteration starts from; the same seed gives the same bits.
         """
         check_choice("solver", solver, SOLVERS)
-        goal = check_positive("tolerance", tolerance) if tolerance is not None else self._tolerance
+        usual = 1e-6 if self.n_total <= SMALL else 1e-3
+        goal = usual if tolerance is None else check_positive("tolerance", tolerance)
         wanted = resolve_rank(rank, 60, self.n_total - 1)
         self.degrees  # noqa: B018 - isolated points are named before anything is solved
         problem = self._problem(wanted, goal)
         if solver == "auto":
             solver, reason = choose(problem)
         else:
-            reason = ASKED_FOR
-            refused = refusal(problem, solver)
+            reason, refused = ASKED_FOR, refusal(problem, solver)
             if refused is not None:
                 raise ParameterError(
                     f"solver={solver!r} does not take this graph: {refused}; use solver='auto'."
@@ -210,28 +204,21 @@ class GaussianGraph(Graph):
                 reason = f"taylor, because {solver} resolved {spectrum.rank} pairs of {wanted}; {reason}"
                 solver, spectrum = "taylor", other
         spectrum = replace(spectrum, reason=reason)
-        if solver != "dense":
-            noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
-            advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
-            warn_if_inaccurate(goal, spectrum, advice)
+        noise = "they are noise at single nodes. Use loops=1, " if self.loops != 1 else "use "
+        advice = f"{noise}a larger tolerance, a smaller rank or solver='dense'"
         pieces = spectrum.components
         where = f"{self.n_total} points{f' in {pieces} pieces' if pieces > 1 else ''} at sigma={self.sigma:g}"
-        if spectrum.rank + pieces == self.n_total:
-            return warn_if_short(rank, spectrum, f"{where} have no more")
-        why = f"{where} have no more above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
-        return warn_if_short(rank, spectrum, why)
-
-    @property
-    def _tolerance(self) -> float:
-        return 1e-6 if self.n_total <= SMALL else 1e-3
+        why = f"{where} have no more"
+        if spectrum.rank + pieces < self.n_total:
+            why += f" above rounding{'; a smaller sigma has' if pieces == 1 else ''}"
+        return announced(spectrum, rank, why, tolerance=None if solver == "dense" else goal, advice=advice)
 
     def _problem(self, rank: int, tolerance: float) -> KernelProblem:
         # the kernel's error at a node is at most n ε beside its degree
         least = self.group.smallest(float(self.degrees.min(initial=np.inf)))
         precision = max(min(1e-3 * tolerance, 1e-3 * least / self.n_total), 1e-13)
-        return KernelProblem(
-            self.points, self._box, self.sigma, rank, precision, self.group.size, self.n_total
-        )
+        shared = self.group.size, self.n_total
+        return KernelProblem(self.points, self._box, self.sigma, rank, precision, *shared)
 
     def _solver(
         self, solver: str, problem: KernelProblem, tolerance: float, random_state: int
@@ -240,7 +227,7 @@ class GaussianGraph(Graph):
         if solver == "dense":
             exact = ExactKernel(self.group.rows(self.points), self.sigma, self.group)
             return partial(dense_spectrum, self._operator(exact))
-        kernel: Kernel = getattr(problem, f"{solver}_kernel")()
+        kernel = problem.kernel(solver)
         if solver == "krylov":
             self._announce(problem, kernel)
         find = KERNEL_SOLVERS[solver]

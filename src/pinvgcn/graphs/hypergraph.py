@@ -19,12 +19,11 @@ from pinvgcn.distributed.group import Group, together
 from pinvgcn.errors import GraphError, PeerError
 from pinvgcn.graphs.base import (
     Graph,
+    SymmetricMap,
+    announced,
     as_numbers,
     as_sparse,
-    linear_map,
     resolve_rank,
-    warn_if_inaccurate,
-    warn_if_short,
 )
 from pinvgcn.graphs.distinct import Distinct, distinct_rows
 from pinvgcn.graphs.table import TableEncoder
@@ -66,11 +65,11 @@ class Hypergraph(Graph):
             raise GraphError(f"incidence must have as many columns on every rank. Got {widths} instead.")
         if not (self.group.smallest(self.weights) == self.group.largest(self.weights)).all():
             raise GraphError("weights must be the same on every rank. Got others; hand in the same array.")
-        self.start, self._total = self.group.offset(self.n_nodes)
-        if self._total == 0:
+        self.start, self.n_total = self.group.offset(self.n_nodes)
+        if self.n_total == 0:
             raise GraphError("incidence must have a row on some rank. Got none.")
         advice = "they belong to no hyperedge: remove them, or give them a value that other rows have"
-        self.check_joined(self._degrees, 0.0, advice)
+        self.check_joined(~(self._degrees > 0), advice)
         self._sizes = self.group.sum(np.asarray(self.incidence.sum(axis=0)).ravel())  # B
         if not (self._sizes > 0).all():
             empty = int(np.flatnonzero(self._sizes <= 0)[0])
@@ -122,18 +121,18 @@ class Hypergraph(Graph):
             Of ``torch.distributed``, whose ranks share out the rows: each hands in its own rows, which may be
             none, of the same columns. The hyperedges are those of all rows.
         """
-        group = Group.of(process_group)
         encoder = TableEncoder(bins, binning=binning, missing=missing, min_size=min_size)
+        return cls.encoded(frame, encoder, Group.of(process_group))
+
+    @classmethod
+    def encoded(cls, frame: Any, encoder: TableEncoder, group: Group) -> Hypergraph:
+        """The same by an encoder that has seen nothing yet."""
         graph = cls(encoder.fit_transform(frame, group), process_group=group)
         graph.encoder = encoder
         return graph
 
     def __repr__(self) -> str:
         return f"Hypergraph({self.n_nodes} nodes, {self.n_hyperedges} hyperedges)"
-
-    @property
-    def n_total(self) -> int:
-        return self._total
 
     @property
     def n_hyperedges(self) -> int:
@@ -161,7 +160,7 @@ class Hypergraph(Graph):
     def normalized_adjacency(self) -> LinearOperator:
         """H̃H̃ᵀ: (n, n)."""
         factor = self.factor
-        return linear_map(self.n_nodes, lambda X: factor @ self.group.sum(factor.T @ X))
+        return SymmetricMap(self.n_nodes, lambda X: factor @ self.group.sum(factor.T @ X))
 
     def spectrum(
         self, rank: int | None = None, *, solver: str = "auto", tolerance: float = 1e-8, random_state: int = 0
@@ -189,11 +188,10 @@ class Hypergraph(Graph):
         roots = sp.diags_array(np.sqrt(self.distinct.counts))
         factor = sp.csr_array(roots @ self.factor[self.distinct.first])
         null_edges, null_coefficients = self._null_space()
-        components = null_edges.shape[1]
         by_edges = self.n_hyperedges <= factor.shape[0] or not self.group.alone
         side = self.n_hyperedges if by_edges else factor.shape[0]
-        rows = factor.shape[0] if self.group.alone else self._total
-        wanted = resolve_rank(rank, side, min(side, rows) - components)
+        rows = factor.shape[0] if self.group.alone else self.n_total
+        wanted = resolve_rank(rank, side, min(side, rows) - null_edges.shape[1])
         if solver == "auto":
             solver = "dense" if side <= DENSE_SIDE else "krylov"
         deflate = null_edges if by_edges else factor @ null_edges
@@ -215,12 +213,10 @@ class Hypergraph(Graph):
         real = mu > NUMERICAL_RANK
         mu, X = mu[real], X[:, real]
         right = X / np.sqrt(mu) if by_edges else (factor.T @ X) / mu  # Ṽ Σ̃⁻¹: (|E|, r)
-        spectrum = self._finish(
-            null_coefficients, np.sqrt(self.weights / self._sizes)[:, None] * right, factor, solver
-        )
-        if solver == "krylov":
-            warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
-        return warn_if_short(rank, spectrum, "the rest of the spectrum is the single eigenvalue 1")
+        Z = np.sqrt(self.weights / self._sizes)[:, None] * right
+        spectrum = self._finish(null_coefficients, Z, factor, solver)
+        why = "the rest of the spectrum is the single eigenvalue 1"
+        return announced(spectrum, rank, why, tolerance=tolerance if solver == "krylov" else None)
 
     def spectrum_of(self, rows: np.ndarray, rank: int | None = None, **options: Any) -> Spectrum:
         """The ``spectrum`` of the hypergraph that some ``rows`` of this rank are, with its extension to any.
@@ -302,14 +298,14 @@ class Hypergraph(Graph):
             return count, component[n:]
         # hyperedges that are joined on some rank are joined: ranks' components, then hyperedges
         parts = np.concatenate(self.group.parts(component[n:].astype(np.int64)))
-        offsets = np.repeat(np.arange(self.group.size) * (self._total + edges), edges)
+        offsets = np.repeat(np.arange(self.group.size) * (self.n_total + edges), edges)
         _, place = np.unique(parts + offsets, return_inverse=True)
         several, edge = place.max() + 1, np.tile(np.arange(edges), self.group.size)
         pairs = (np.ones(len(place)), (place, several + edge))
         whole = sp.csr_array(pairs, shape=(several + edges, several + edges))
         count, found = connected_components(whole, directed=False)
         found = found[several:]
-        first = np.full(count, self._total)
+        first = np.full(count, self.n_total)
         np.minimum.at(first, found[H.col], self.start + self.distinct.first[H.row])
         place_of = np.empty(count, dtype=np.int64)
         place_of[np.argsort(self.group.smallest(first))] = np.arange(count)
@@ -352,24 +348,19 @@ class Hypergraph(Graph):
 
         edges = self._total_of(V, lambda rows: factor[rows].T @ vectors(rows))  # H̃ᵀu: (|E|, r)
         mu = self._total_of(V, lambda rows: np.einsum("ij,ij->j", vectors(rows), factor[rows] @ edges))
-        squares = self._total_of(
-            V, lambda rows: ((factor[rows] @ edges - vectors(rows) * mu) ** 2).sum(axis=0)
-        )
+        squares = self._total_of(V, lambda rows: ((factor[rows] @ edges - vectors(rows) * mu) ** 2).sum(0))
         return mu, np.sqrt(squares)
 
     def _total_of(self, V: np.ndarray, part: Callable[[slice], np.ndarray]) -> np.ndarray:
         """The sum over all rows of V and of all ranks, of a block of rows at a time."""
-        found: np.ndarray = self.group.sum(reduce(np.add, map(part, ranges(len(V), BLOCK) or [slice(0)])))
-        return found
+        return self.group.sum(reduce(np.add, map(part, ranges(len(V), BLOCK) or [slice(0)])))
 
     def _triangle(self, roots: np.ndarray, V: np.ndarray, gram: np.ndarray) -> np.ndarray:
         """R of ``roots`` V = QR, with a positive diagonal. Of many rows it is found from ``gram`` = RᵀR, near
         the identity, so that no digits are lost."""
-        if self._total > BLOCK:
-            many: np.ndarray = scipy.linalg.cholesky(gram)
-            return many
+        if self.n_total > BLOCK:
+            return scipy.linalg.cholesky(gram)
         R: Any = np.linalg.qr(roots * V, mode="r")
         if not self.group.alone:  # of the rows of all ranks
             R = np.linalg.qr(self.group.rows(R), mode="r")
-        found: np.ndarray = R * np.sign(np.diag(R))[:, None]
-        return found
+        return R * np.sign(np.diag(R))[:, None]

@@ -28,19 +28,19 @@ def from_pyg(data: Any, **options: Any) -> Graph:
     if getattr(data, "hyperedge_index", None) is not None:
         nodes, edges = data.hyperedge_index.cpu().numpy()
         shape = (max(data.num_nodes or 0, nodes.max(initial=-1) + 1), edges.max(initial=-1) + 1)
-        entries = _array(getattr(data, "incidence_weight", None))
+        entries = as_array(getattr(data, "incidence_weight", None))
         H = sp.coo_array((np.ones(len(nodes)) if entries is None else entries, (nodes, edges)), shape=shape)
-        return Hypergraph(H, weights=_array(getattr(data, "hyperedge_weight", None)), **options)
+        return Hypergraph(H, weights=as_array(getattr(data, "hyperedge_weight", None)), **options)
     if getattr(data, "edge_index", None) is not None:
         weight = getattr(data, "edge_weight", None)
         attributes = getattr(data, "edge_attr", None)
         if weight is None and attributes is not None and attributes.numel() == data.edge_index.shape[1]:
             weight = attributes
         return SparseGraph.from_edge_index(
-            _array(data.edge_index), _array(weight), n_nodes=data.num_nodes, **options
+            as_array(data.edge_index), as_array(weight), n_nodes=data.num_nodes, **options
         )
     if getattr(data, "pos", None) is not None:
-        return GaussianGraph(_array(data.pos), **options)
+        return GaussianGraph(as_array(data.pos), **options)
     raise GraphError(f"data must have edge_index, hyperedge_index or pos. Got {data!r} instead.")
 
 
@@ -86,5 +86,6 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.array(array, order="C"))
 
 
-def _array(tensor: torch.Tensor | None) -> np.ndarray | None:
+def as_array(tensor: Any) -> Any:
+    """On this side; None stays None."""
     return None if tensor is None else tensor.detach().cpu().numpy()

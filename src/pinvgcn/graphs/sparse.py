@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 from pinvgcn.checks import check_choice, check_count, check_non_negative, check_positive
@@ -13,13 +14,11 @@ from pinvgcn.errors import GraphError
 from pinvgcn.graphs.base import (
     DENSE_NODES,
     Graph,
+    SymmetricMap,
+    announced,
     as_numbers,
     as_sparse,
-    component_null_vectors,
-    linear_map,
     resolve_rank,
-    warn_if_inaccurate,
-    warn_if_short,
 )
 from pinvgcn.spectra import Spectrum, dense_eigenpairs, heat_eigenpairs
 from pinvgcn.spectra.spectrum import count_zeros, orient
@@ -50,9 +49,9 @@ class SparseGraph(Graph):
             A.eliminate_zeros()
         self.loops = loops
         self.adjacency: sp.csr_array = A
-        self.n_nodes = A.shape[0]
+        self.n_nodes = self.n_total = A.shape[0]
         self._degrees = np.asarray(A.sum(axis=1)).ravel()
-        self.check_joined(self._degrees, 0.0, "remove them or set loops=1")
+        self.check_joined(~(self._degrees > 0), "remove them or set loops=1")
         scale = sp.diags_array(1 / np.sqrt(self._degrees))
         self._normalized: sp.csr_array = sp.csr_array(scale @ A @ scale)
 
@@ -73,9 +72,9 @@ class SparseGraph(Graph):
             raise GraphError(
                 f"edge_index must name nodes from 0 to {count - 1}. Got {edges.min()} to {edges.max()}."
             )
-        weight = (
-            np.ones(edges.shape[1]) if edge_weight is None else as_numbers(edge_weight, "edge_weight").ravel()
-        )
+        weight = np.ones(edges.shape[1])
+        if edge_weight is not None:
+            weight = as_numbers(edge_weight, "edge_weight").ravel()
         if len(weight) != edges.shape[1]:
             raise GraphError(
                 f"edge_weight must have one entry for each of the {edges.shape[1]} edges. Got {len(weight)}."
@@ -94,7 +93,7 @@ class SparseGraph(Graph):
     @property
     def normalized_adjacency(self) -> LinearOperator:
         """D^(−1/2) A D^(−1/2): (n, n)."""
-        return linear_map(self.n_nodes, self._normalized.__matmul__)
+        return SymmetricMap(self.n_nodes, self._normalized.__matmul__)
 
     def spectrum(
         self, rank: int | None = None, *, solver: str = "auto", tolerance: float = 1e-6, random_state: int = 0
@@ -113,7 +112,10 @@ class SparseGraph(Graph):
         """
         check_choice("solver", solver, SOLVERS)
         check_positive("tolerance", tolerance)
-        null, _ = component_null_vectors(self.adjacency, self._degrees)
+        pieces, piece = connected_components(self.adjacency, directed=False)
+        null = np.zeros((self.n_nodes, pieces))
+        null[np.arange(self.n_nodes), piece] = np.sqrt(self._degrees)  # on each component
+        null /= np.linalg.norm(null, axis=0)
         if solver == "auto":
             solver = "dense" if self.n_nodes <= DENSE_NODES else "krylov"
         while True:
@@ -124,14 +126,9 @@ class SparseGraph(Graph):
                 mu, U = dense_eigenpairs(self._normalized.toarray(), wanted, deflate=null)
             else:
                 found = heat_eigenpairs(
-                    self._normalized.__matmul__,
-                    self.n_nodes,
-                    wanted,
-                    deflate=null,
-                    tolerance=tolerance,
-                    neighbours=self._normalized.nnz / self.n_nodes,
-                    random_state=random_state,
-                )
+                    self._normalized.__matmul__, self.n_nodes, wanted, deflate=null, tolerance=tolerance,
+                    neighbours=self._normalized.nnz / self.n_nodes, random_state=random_state,
+                )  # fmt: skip
                 mu, U = found.values, found.vectors
             U = U * orient(U)
             zeros = count_zeros(1 - mu)
@@ -140,9 +137,8 @@ class SparseGraph(Graph):
             null = np.hstack([null, U[:, :zeros]])  # pieces that hardly touch: find the rank beside them
         residuals = np.linalg.norm(self._normalized @ U - U * mu, axis=0)
         spectrum = Spectrum(np.hstack([null, U]), 1 - mu, residuals, solver)
-        if solver == "krylov":
-            warn_if_inaccurate(tolerance, spectrum, "use a larger tolerance or solver='dense'")
-        return warn_if_short(rank, spectrum, f"{self.n_nodes} nodes in {null.shape[1]} components")
+        why = f"{self.n_nodes} nodes in {null.shape[1]} components"
+        return announced(spectrum, rank, why, tolerance=tolerance if solver == "krylov" else None)
 
 
 def _as_adjacency(adjacency: Any) -> sp.csr_array:

@@ -84,12 +84,12 @@ class TableEncoder:
     @property
     def names(self) -> tuple[str, ...]:
         """One readable name for each hyperedge."""
-        return tuple(
-            name
-            for column in self._fitted()
-            for name, size in zip(self._slot_names(column), column.sizes, strict=True)
-            if size >= self.min_size
-        )
+        found = []
+        for column in self._fitted():
+            own = column.rule.names(column.name)
+            own += [f"{column.name} is missing"] if self.missing == "value" else []
+            found += [name for name, size in zip(own, column.sizes, strict=True) if size >= self.min_size]
+        return tuple(found)
 
     @property
     def edge_columns(self) -> np.ndarray:
@@ -115,16 +115,12 @@ class TableEncoder:
         if total == 0:
             raise DataError("The table has 0 sample(s) on all ranks while a minimum of 1 is required.")
         rules = RuleLearner(self.bins, self.binning, self.min_size, group, start, total)(cells)
-        places = [
-            self._place(rule, column.codes, column.values) for rule, column in zip(rules, cells, strict=True)
-        ]
+        places = [self._place(rule, own.codes, own.values) for rule, own in zip(rules, cells, strict=True)]
         lengths = [len(rule) + (self.missing == "value") for rule in rules]
         own = [np.bincount(place[place >= 0], minlength=n) for place, n in zip(places, lengths, strict=True)]
         sizes = np.split(group.sum(np.concatenate(own)), np.cumsum(lengths)[:-1])
-        learned = [
-            Column(name, rule, tuple(counts.tolist()))
-            for name, rule, counts in zip(frame.columns, rules, sizes, strict=True)
-        ]
+        counts = [tuple(own.tolist()) for own in sizes]
+        learned = [Column(*each) for each in zip(frame.columns, rules, counts, strict=True)]
         self._check_informative(learned, total)
         self._learned = tuple(learned)
         return self._incidence(places)[0]
@@ -200,33 +196,20 @@ class TableEncoder:
             | {field: list(content) for field, content in vars(column.rule).items()}
             for column in self._fitted()
         ]
-        return {
-            "bins": self.bins,
-            "binning": self.binning,
-            "missing": self.missing,
-            "min_size": self.min_size,
-            "columns": columns,
-        }
+        settings = {"bins": self.bins, "binning": self.binning, "missing": self.missing}
+        return {**settings, "min_size": self.min_size, "columns": columns}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> TableEncoder:
         """The encoder that ``to_dict`` described."""
-        try:
-            encoder = cls(
-                state["bins"],
-                binning=state.get("binning", "width"),  # files of before have none
-                missing=state["missing"],
-                min_size=state["min_size"],
-            )
-            learned = []
-            for entry in state["columns"]:
-                make = {"Flag": Flag, "Bins": Bins, "Values": Values}[entry["rule"]]
-                rule = make(*(tuple(entry[field.name]) for field in fields(make)))
-                if len(rule) + (encoder.missing == "value") != len(entry["sizes"]):
-                    raise ValueError(f"wrong number of sizes in column {entry['name']!r}")
-                learned.append(Column(entry["name"], rule, tuple(entry["sizes"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"The description of a table encoder is damaged: {error!r}.") from None
+        encoder = cls(**{name: state[name] for name in ("bins", "binning", "missing", "min_size")})
+        learned = []
+        for entry in state["columns"]:
+            make = {"Flag": Flag, "Bins": Bins, "Values": Values}[entry["rule"]]
+            rule = make(*(tuple(entry[field.name]) for field in fields(make)))
+            if len(rule) + (encoder.missing == "value") != len(entry["sizes"]):
+                raise ModelFileError(f"wrong number of sizes in column {entry['name']!r}")
+            learned.append(Column(entry["name"], rule, tuple(entry["sizes"])))
         encoder._learned = tuple(learned)
         return encoder
 
@@ -240,10 +223,6 @@ class TableEncoder:
         slots = rule.slots(values) if len(values) else np.empty(0, dtype=np.int64)
         slots = np.append(slots, len(rule) if self.missing == "value" else NOWHERE)
         return slots.astype(np.int32)[codes]  # code -1, missing, is the last
-
-    def _slot_names(self, column: Column) -> list[str]:
-        missing = [f"{column.name} is missing"] if self.missing == "value" else []
-        return column.rule.names(column.name) + missing
 
     def _incidence(self, places: Sequence[np.ndarray]) -> tuple[sp.csr_matrix, dict[str, int]]:
         """H from the slot of every cell, and the number of unseen cells of each column."""

@@ -116,7 +116,7 @@ def reading(path: str | Path) -> Iterator[None]:
         yield
     except ModelFileError as error:
         raise ModelFileError(f"{path} cannot be used: {error}") from None
-    except (KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, IndexError, RuntimeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} is damaged: {error!r}. Save it again.") from None
 
 

@@ -148,8 +148,7 @@ class ScanJob:
         for at, own in codes.items():
             fitted = own[drawn(self.files.starts[at] + np.arange(len(own)), own)]
             counts += np.bincount(fitted[fitted >= 0], minlength=len(counts))
-        labels = np.repeat(np.arange(len(counts)), self.group.sum(counts))
-        check_coverage(coverage, labels, seen.classes)
+        check_coverage(coverage, self.group.sum(counts), seen.classes)
 
     def drawn(self, seen: Survey) -> Subsample:
         request = self.request

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinvgcn.features.averages import averaging_lattice
+from pinvgcn.features.averages import LEVELS
+from pinvgcn.features.lattice import Lattice
 from pinvgcn.features.tiles import Tiles
 from pinvgcn.fitting.fitted_model import ELSEWHERE, FittedModel
 from pinvgcn.fitting.nodes import CloudNodes, outside
@@ -136,7 +137,7 @@ def answers(
         if number:
             assert smoothing.cell is not None
             progress.begin(len(q))
-            means = tiles.averages(tile, last, averaging_lattice(smoothing.cell), of=weigh)
+            means = tiles.averages(tile, last, Lattice(smoothing.cell, LEVELS), of=weigh)
             q = smoothing.averaged(q, tiles.load(tile).points, means, "training", heard=progress.part())
             progress.end()
         return q

@@ -14,7 +14,7 @@ import numpy as np
 from pinvgcn.checks import UNLABELLED
 from pinvgcn.compute.interrupts import stopped_by_interrupts
 from pinvgcn.estimator import PinvGCNClassifier
-from pinvgcn.fitting.conformal import SetSizes, check_counts, check_words
+from pinvgcn.fitting.conformal import SetSizes, check_coverage, check_words
 from pinvgcn.fitting.importance import TableImportance, expert_shares
 from pinvgcn.fitting.prepared import MOST, Prepared
 from pinvgcn.graphs.distinct import count_distinct
@@ -182,7 +182,7 @@ def check_request(plan: TablePlan, request: ClassifyRequest) -> None:
         check_words(target.classes)
         codes = plan.codes[plan.known]
         own = np.bincount(codes[codes != UNLABELLED], minlength=len(target.classes))
-        check_counts(coverage, plan.group.sum(own), target.classes)
+        check_coverage(coverage, plan.group.sum(own), target.classes)
 
 
 def save_model(

@@ -21,6 +21,7 @@ from pinvgcn.features.table_columns import Applied
 from pinvgcn.fitting.conformal import SetSizes, check_words
 from pinvgcn.fitting.table_nodes import TableNodes
 from pinvgcn.io import TableSource, open_table
+from pinvgcn.io.tensors import reading
 from pinvgcn.jobs import Cost, Progress, fingerprint, silent
 from pinvgcn.tables.classify import ABOUT
 from pinvgcn.tables.files import Copies, TableFiles
@@ -47,13 +48,9 @@ class TableModel:
                 "columns."
             )
         assert classifier.about_ is not None
-        try:
+        with reading("The model's description of its table"):
             target = Target.from_dict(classifier.about_["target"])
             recipe = ColumnRecipe.from_dict(classifier.about_["recipe"])
-        except KeyError as error:
-            raise ModelFileError(
-                f"The model's description of its table is damaged: {error} is missing."
-            ) from None
         if len(target.classes) != len(classifier.classes_):
             raise ModelFileError("The model's description of its table is damaged: it has other classes.")
         return cls(classifier, target, recipe)

@@ -23,7 +23,7 @@ from pinvgcn.errors import ParameterError
 from pinvgcn.experiments.task import Task
 from pinvgcn.fitting.inputs import SPREAD, InputScaling
 from pinvgcn.fitting.nodes import CloudNodes
-from pinvgcn.fitting.settings import averaged_neighbours, averaging_cell
+from pinvgcn.fitting.settings import averaging
 from pinvgcn.fitting.smoothing import Smoothing
 from pinvgcn.graphs import Hypergraph, SparseGraph, nearest_points, sharing_most, undirected
 
@@ -65,13 +65,13 @@ def method_inputs(task: Task) -> MethodInputs:
     values = scaled.unranked(inputs, own, task.extra)
     if nodes.geometry:  # trees see all shapes, as those beside the network do, and the place too
         values = np.hstack([inputs[:, : nodes.coordinates], nodes.without_place(nodes.features, task.extra)])
-    k = averaged_neighbours("auto", nodes)
+    k, cell = averaging("auto", nodes)
     return MethodInputs(
         inputs / SPREAD,
         values,
         comparable=True,
         points=nodes.points,
-        smoothing=None if k is None else Smoothing(k, averaging_cell("auto", k, nodes), None, None),
+        smoothing=None if k is None else Smoothing(k, cell, None, None),
         seconds={"features": time.perf_counter() - start},
     )
 

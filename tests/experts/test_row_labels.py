@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pinvgcn.errors import DataError
-from pinvgcn.fitting.labels import RowLabels
+from pinvgcn.experts.labels import RowLabels
 
 Y = np.array(["a"] * 10 + ["b"] * 5 + ["c"] + [None] * 4, dtype=object)[
     np.random.default_rng(0).permutation(20)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from pinvgcn.checks import as_sample_weight, check_non_negative, classes_of, known_labels
+from pinvgcn.checks import as_sample_weight, check_non_negative, classes_of, read_labels
 from pinvgcn.distributed.group import ALONE, Group, together
 from pinvgcn.errors import DataError, LabelError, ParameterError
 
@@ -33,7 +33,7 @@ class RowLabels:
     ) -> RowLabels:
         """From what was handed to ``fit``, of this rank's n rows."""
         with together(group):
-            present, labelled, announced = known_labels(y, n)
+            present, labelled, announced = read_labels(y, n)
             here = as_sample_weight(sample_weight, n)
         start, total = group.offset(n)
         rows = group.rows(start + np.flatnonzero(labelled))
@@ -64,15 +64,13 @@ class RowLabels:
 
     def are_within(self, start: int, n: int) -> np.ndarray:
         """Which of the labels these are: a mask (m,)."""
-        inside: np.ndarray = (self.rows >= start) & (self.rows < start + n)
-        return inside
+        return (self.rows >= start) & (self.rows < start + n)
 
     @property
     def shares(self) -> np.ndarray:
         """How much of the whole weight each class has: (classes,), of sum 1."""
         totals = np.bincount(self.codes, self.weights, minlength=len(self.classes))
-        shares: np.ndarray = totals / totals.sum()
-        return shares
+        return totals / totals.sum()
 
     def take(self, some: np.ndarray) -> RowLabels:
         """Some of the labels, by a boolean mask."""
