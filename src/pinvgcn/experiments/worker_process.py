@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -42,7 +43,7 @@ class Worker:
             context.set_forkserver_preload(list(modules))
         self._connection, theirs = context.Pipe()
         # not a daemon: joblib would not let it use more than one thread
-        self._process = context.Process(target=serve, args=(messages, theirs))
+        self._process = context.Process(target=serve, args=(messages, theirs, dict(os.environ)))
         self._process.start()
         theirs.close()
 
@@ -86,8 +87,13 @@ def behave() -> None:
     _stay_within_memory()
 
 
-def serve(messages: Callable[[Any], Iterator[Message]], connection: Connection) -> None:
-    """Send the messages of each job that arrives. Runs in a process of its own."""
+def serve(
+    messages: Callable[[Any], Iterator[Message]], connection: Connection, environment: dict[str, str]
+) -> None:
+    """Send the messages of each job that arrives. Runs in a process of its own, which may be forked from one
+    that began in another environment."""
+    os.environ.clear()
+    os.environ.update(environment)
     behave()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
         while True:
@@ -133,7 +139,6 @@ def _die_first() -> None:
 def _stay_within_memory() -> None:
     """An allocation beyond the memory of the machine fails here, rather than bringing it to a stop (Unix)."""
     with contextlib.suppress(ImportError, ValueError, OSError):
-        import os
         import resource
 
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

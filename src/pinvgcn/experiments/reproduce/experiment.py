@@ -15,7 +15,15 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.methods.networks import COORDINATES, TRAININGS, Coordinates, Trained, Training, apart
+from pinvgcn.experiments.methods.networks import (
+    COORDINATES,
+    TRAININGS,
+    Coordinates,
+    Trained,
+    Training,
+    apart,
+    remarks,
+)
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import TITLES, Kind, Method, Task
 from pinvgcn.graphs import GaussianGraph, Hypergraph, SparseGraph
@@ -166,10 +174,14 @@ class Entry:
         return self
 
     @property
-    def setup(self) -> tuple[str, ...]:
-        """Equal of entries that share most of their set-up, and should follow one another."""
-        words = [word for word in self.method.name.split() if word not in ("centred", "published")]
-        return (self.spec.title, *words)
+    def words(self) -> tuple[str, ...]:
+        """The name of the method, without its way."""
+        return tuple(word for word in self.method.name.split() if word not in LIKELY)
+
+    @property
+    def alike(self) -> list[str]:
+        """The names of this method in every way."""
+        return [" ".join([*self.words, *remarks(*way)]) for way in ways_of(self.spec.kind)]
 
     @property
     def asked(self) -> int:
@@ -179,7 +191,7 @@ class Entry:
         in the probable way, 20 of methods that take seconds, 10 of both in other ways; 5 of slow methods and
         of points that are in figures alone.
         """
-        words = self.method.name.split()
+        words = self.words
         probable = (self.training, self.coordinates) in (("text", "raw"), likely(self.spec.kind))
         if any(word in SLOW for word in words):
             return 5

@@ -17,7 +17,7 @@ from pinvgcn.experiments.reproduce.experiment import Entry, Experiment, distinct
 from pinvgcn.experiments.reproduce.figures import RANK, REGULARIZATION, SPLIT_SIZE
 from pinvgcn.experiments.reproduce.ledger import FORMAT, LONG, RESULTS, Ledger, ledger_of
 from pinvgcn.experiments.reproduce.result_tables import Block, Cell, Figure, Lines, Table, Text
-from pinvgcn.experiments.reproduce.results import Results, Tally, cost
+from pinvgcn.experiments.reproduce.results import Results, Tally
 from pinvgcn.experiments.reproduce.runner import BUDGET, Runner
 from pinvgcn.experiments.reproduce.tables import CITATION, HYPERGRAPHS, OAKLAND, WEIGHTS
 from pinvgcn.io.atomic import write_text
@@ -303,7 +303,7 @@ def planned(request: ReproduceRequest, folder: str | Path) -> list[Planned]:
         jobs = runner.plan(entries, request.seeds)
         asked = sum(len(request.seeds(entry)) for entry in entries)
         left = sum(len(job.seeds) for job in jobs)
-        seconds = sum(cost(job.entry, job.trainings, ledger) for job in jobs)
+        seconds = sum(runner.seconds(jobs).values())
         found.append(Planned(experiment.title, asked, asked - left, seconds / 3600))
     return found
 

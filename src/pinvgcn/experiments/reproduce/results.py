@@ -247,21 +247,22 @@ def typical_seconds(lines: list[dict[str, Any]]) -> tuple[float, bool]:
 UNKNOWN = (5.0, 5.0)  # of a set-up and of a run
 
 
-def cost(entry: Entry, runs: int, ledger: Ledger) -> float:
-    """Processor seconds of a set-up and so many runs: as measured there, else for the package's report."""
-    setup, run = _measured(entry, ledger)
-    return setup + run * runs
-
-
-def _measured(entry: Entry, ledger: Ledger) -> tuple[float, float]:
-    if runs := list(ledger.runs(*entry.key).values()):
-        return typical_seconds(ledger.of("setup", *entry.key))[0], typical_seconds(runs)[0]
-    words = [word for word in entry.method.name.split() if word not in ("centred", "published")]
+def cost(entry: Entry, ledger: Ledger) -> tuple[float, float]:
+    """Processor seconds of a set-up and of a run: as measured there, in any way to train and to feed the
+    method, else for the package's report."""
+    keys = [(entry.spec.key, name) for name in entry.alike]
+    if runs := [run for key in keys for run in ledger.runs(*key).values()]:
+        return _latest([line for key in keys for line in ledger.of("setup", *key)]), _latest(runs)
     of_data = costs().get(entry.spec.data, {})
-    for length in range(len(words), 0, -1):  # gcn knn=10 sigma=100, gcn knn=10, gcn
-        if (found := of_data.get(" ".join(words[:length]))) is not None:
+    for length in range(len(entry.words), 0, -1):  # gcn knn=10 sigma=100, gcn knn=10, gcn
+        if (found := of_data.get(" ".join(entry.words[:length]))) is not None:
             return found[0], found[1]
     return UNKNOWN
+
+
+def _latest(lines: list[dict[str, Any]]) -> float:
+    """Typical seconds; lines from before each named its commit count only where no other is."""
+    return typical_seconds([line for line in lines if "commit" in line] or lines)[0]
 
 
 @cache

@@ -35,6 +35,7 @@ from pinvgcn.jobs import Progress, silent
 from pinvgcn.report.page import commit
 
 NETWORKS = ("gcn", "graphsage", "gdc", "arma")  # families of methods that need torch_geometric
+MODULES = ("pinvgcn.experiments.reproduce.tables",)  # that every process needs, and none loads twice
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class Runs:
     @property
     def spec(self) -> TaskSpec:
         return self.entry.spec
+
+    @property
+    def setup(self) -> tuple[Any, ...]:
+        """Equal of jobs that share their set-up, or most of it."""
+        return self.spec.title, self.entry.words
 
     @property
     def trainings(self) -> int:
@@ -164,11 +170,16 @@ class Runner:
         and what shares its set-up stays together."""
         left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
         jobs = [job for job in left if job.spec.data not in self.missing]
-        whole: dict[tuple[str, ...], float] = {}
+        seconds = self.seconds(jobs)
+        return sorted(jobs, key=lambda job: seconds[job.setup])
+
+    def seconds(self, jobs: Iterable[Runs]) -> dict[tuple[Any, ...], float]:
+        """Processor seconds of jobs, by what they share: a set-up that several share is made once."""
+        found: dict[tuple[Any, ...], float] = {}
         for job in jobs:
-            seconds = cost(job.entry, job.trainings, self.ledger)
-            whole[job.entry.setup] = whole.get(job.entry.setup, 0.0) + seconds
-        return sorted(jobs, key=lambda job: whole[job.entry.setup])
+            setup, run = cost(job.entry, self.ledger)
+            found[job.setup] = found.get(job.setup, setup) + run * job.trainings
+        return found
 
     def tell_given_up(self, entries: Iterable[Entry], seeds: Seeds) -> None:
         """Show what is left out because it failed before."""
@@ -252,7 +263,7 @@ class Runner:
         if job.spec.data in self.missing:
             return self._show("", len(job.seeds) if isinstance(job, Runs) else 0)
         if self._worker is None:
-            self._worker = Worker(_messages)
+            self._worker = Worker(_messages, modules=MODULES)
         total = len(job.seeds) if isinstance(job, Runs) else 0
         done = 0
         ready = False  # set-up is behind us
