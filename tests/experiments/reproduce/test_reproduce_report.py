@@ -25,6 +25,7 @@ from pinvgcn.experiments.reproduce.results import Difference, Results, typical_s
 from pinvgcn.experiments.reproduce.tables import PARTS, SPECS, hypergraph_rows
 from pinvgcn.report.page import render
 
+DOCS = Path(__file__).parents[3] / "docs" / "reproduction"
 FIGURES = ("split-size", "regularization", "rank-clouds", "rank-hypergraphs")
 
 
@@ -152,7 +153,7 @@ def test_only_what_was_asked_for_has_a_part(tmp_path: Path) -> None:
 
 
 def test_the_committed_results_have_every_part() -> None:
-    committed = Ledger.open(Path(__file__).parents[3] / "docs" / "reproduction" / "results.jsonl")
+    committed = Ledger.open(DOCS / "results.jsonl")
     assert "all" in Results(committed).asked_for()
 
 
@@ -257,3 +258,15 @@ def test_numbers_as_they_are_shown() -> None:
     assert [signed(one, turned=True) for one in found] == ["−1.3", "+0.0", "+2.5", "−∞"]
     assert signed(None) == "–"
     assert [seconds(value) for value in (0.123, 12.34, 3446.95)] == ["0.12 s", "12.3 s", "3,447 s"]
+
+
+def test_the_findings_are_ten_sentences_and_their_numbers_are_in_the_report() -> None:
+    """Word for word: a number that a newer report no longer has is found here."""
+    findings, report = ((DOCS / name).read_text(encoding="utf-8") for name in ("README.md", "report.md"))
+    sentences = re.findall(r"^\d+\. .*$", findings, re.MULTILINE)
+    assert len(sentences) == 10
+    assert all(len(re.findall(r"[.!?](?= [A-Z]|$)", sentence)) == 1 for sentence in sentences)
+    told = {number for one in sentences for number in re.findall(r"\d+\.\d+(?: ± \d+\.\d+)?", one)}
+    known = set(re.findall(r"\d+\.\d+ ± \d+\.\d+", report)) | set(re.findall(r"\d+\.\d+", report))
+    assert len(told) > 40
+    assert told - known == set()

@@ -35,7 +35,7 @@ from pinvgcn.jobs import Progress, silent
 from pinvgcn.report.page import commit
 
 NETWORKS = ("gcn", "graphsage", "gdc", "arma")  # families of methods that need torch_geometric
-MODULES = ("pinvgcn.experiments.reproduce.tables",)  # that every process needs, and none loads twice
+MODULES = (__name__,)  # what a process needs, which none loads twice
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ class Runner:
     def plan(self, entries: Iterable[Entry], seeds: Seeds) -> list[Runs]:
         """The runs that are still to be done, as far as is known of the data: what takes least comes first,
         and what shares its set-up stays together."""
-        left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
-        jobs = [job for job in left if job.spec.data not in self.missing]
+        left = [job for job in self._left(entries, seeds) if job.spec.data not in self.missing]
+        jobs = [job for job in left if self._given_up(job.entry.key, job.seeds) is None]
         seconds = self.seconds(jobs)
         return sorted(jobs, key=lambda job: seconds[job.setup])
 
@@ -184,7 +184,7 @@ class Runner:
     def tell_given_up(self, entries: Iterable[Entry], seeds: Seeds) -> None:
         """Show what is left out because it failed before."""
         for job in self._left(entries, seeds):
-            if (failure := self._given_up(job)) is not None:
+            if (failure := self._given_up(job.entry.key, job.seeds)) is not None:
                 what = f"{job.entry.title} failed before"
                 self.note(f"{what} ({_why(failure)}); --retry tries it again")
 
@@ -194,12 +194,11 @@ class Runner:
             runs = self.ledger.runs(*entry.key)
             there = {seed for seed, run in runs.items() if not self.again or run.get("commit") == self.commit}
             asked = seeds(entry) if callable(seeds) else seeds
-            left = tuple(seed for seed in asked if seed not in there)
-            if left:
+            if left := tuple(seed for seed in asked if seed not in there):
                 jobs.append(Runs(entry, left))
         return jobs
 
-    def _given_up(self, job: Runs) -> dict[str, Any] | None:
+    def _given_up(self, key: tuple[str, ...], seeds: Sequence[int] = ()) -> dict[str, Any] | None:
         """The failure for which it is not tried again, unless something has changed since:
 
         - it was too slow for a smaller budget than now, or only for all runs at once: the budget is that of
@@ -207,12 +206,12 @@ class Runner:
         - there was an error in a run whose seed is not asked for now;
         - a package was missing, which may be there by now.
         """
-        failure = self.ledger.failure(*job.entry.key)
+        failure = self.ledger.failure(*key)
         if failure is None or self.retry:
             return None
         reason = failure["reason"]
         slow = reason == OVER_BUDGET and (self.budget > failure["budget"] or failure["finished"] > 0)
-        elsewhere = reason == ERROR and failure.get("seed", job.seeds[0]) not in job.seeds
+        elsewhere = reason == ERROR and "seed" in failure and failure["seed"] not in seeds
         return None if slow or elsewhere or reason == NOT_INSTALLED else failure
 
     def fetch(self, specs: Iterable[TaskSpec]) -> None:
@@ -223,20 +222,8 @@ class Runner:
 
     def undescribed(self, specs: Iterable[TaskSpec]) -> list[TaskSpec]:
         """Whose statistics are still to be computed, as far as is known of the data."""
-        return [
-            spec
-            for spec in specs
-            if not self.ledger.of("statistics", spec.key)
-            and spec.data not in self.missing
-            and not self._known_to_fail(spec)
-        ]
-
-    def _known_to_fail(self, spec: TaskSpec) -> bool:
-        """Whether its statistics failed before, and nothing has changed since."""
-        failure = self.ledger.failure(spec.key)
-        if failure is None or self.retry:
-            return False
-        return not (failure["reason"] == OVER_BUDGET and self.budget > failure["budget"])
+        left = [spec for spec in specs if not self.ledger.of("statistics", spec.key)]
+        return [spec for spec in left if spec.data not in self.missing and not self._given_up((spec.key,))]
 
     def describe(self, specs: Iterable[TaskSpec]) -> None:
         """Compute the statistics that are not there yet."""
@@ -260,11 +247,11 @@ class Runner:
         self.close()
 
     def _do(self, job: Job, title: str) -> None:
+        total = len(job.seeds) if isinstance(job, Runs) else 0
         if job.spec.data in self.missing:
-            return self._show("", len(job.seeds) if isinstance(job, Runs) else 0)
+            return self._show("", total)
         if self._worker is None:
             self._worker = Worker(_messages, modules=MODULES)
-        total = len(job.seeds) if isinstance(job, Runs) else 0
         done = 0
         ready = False  # set-up is behind us
         self._show(f"{title}: reading the data")
@@ -276,16 +263,14 @@ class Runner:
                 ends = time.monotonic() + self.budget
                 if not isinstance(job, Read):
                     self._show(f"{title}: set-up" if total else title)
-            elif kind == "setup":
-                self._keep("setup", job, content)
+            elif kind in ("setup", "run", "statistics"):
+                self._keep(kind, job, content)
                 ready = True
-                self._show(f"{title}: run 1 of {total}")
-            elif kind == "run":
-                self._keep("run", job, content)
-                done += 1
-                self._show(f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %", 1)
-            elif kind == "statistics":
-                self._keep("statistics", job, content)
+                if kind == "setup":
+                    self._show(f"{title}: run 1 of {total}")
+                elif kind == "run":
+                    done += 1
+                    self._show(f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %", 1)
             elif kind == "done":
                 return None
             elif kind == "missing":
