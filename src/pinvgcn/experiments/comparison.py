@@ -260,46 +260,36 @@ def compare_isolated(
     answers: dict[str, Answer] = {}
     failures: dict[str, str] = {}
     for method in methods:
-        mine: list[RunScore] = []
-        try:
-            for score, codes in _runs(Job(task, method, tuple(seeds)), budget, progress):
-                mine.append(score)
-                answers.setdefault(method.name, Answer(codes, score.seconds))
-        except _Failed as failed:
-            failures[method.name] = str(failed)
-            answers.pop(method.name, None)
+        runs, failed = _runs(Job(task, method, tuple(seeds)), budget, progress)
+        if failed:
+            failures[method.name] = failed
             continue
-        scores.extend(mine)
+        scores.extend(run["score"] for run in runs)
+        answers[method.name] = Answer(runs[0]["codes"], runs[0]["score"].seconds)
     return Comparison(task, tuple(methods), tuple(scores), labels, answers, failures)
 
 
-class _Failed(Exception):
-    """Why a method has no scores."""
-
-
-def _runs(job: Job, budget: float, progress: Sink) -> Iterator[tuple[RunScore, np.ndarray]]:
-    """The scores and codes of one method, as they come."""
+def _runs(job: Job, budget: float, progress: Sink) -> tuple[list[dict[str, Any]], str]:
+    """The score and codes of each run of one method; or why it has none."""
     count = len(job.seeds)
-    ends: float | None = None  # the clock begins when the process has got its data
+    runs: list[dict[str, Any]] = []
     worker = Worker(_messages, modules=MODULES)
     try:
         worker.send(job)
-        for number in range(1, count + 2):
-            if number <= count:
-                progress(f"{job.task.title}, choice {number} of {count}: {job.method.title}")
+        kind, content = worker.receive(None)
+        ends = time.monotonic() + budget  # the clock begins when the process has got its data
+        while kind in ("begun", "run"):
+            if kind == "run":
+                runs.append(content)
+            if len(runs) == count:
+                return runs, ""
+            progress(f"{job.task.title}, choice {len(runs) + 1} of {count}: {job.method.title}")
             kind, content = worker.receive(ends)
-            if kind == "begun":
-                ends = time.monotonic() + budget
-                kind, content = worker.receive(ends)
-            if kind == OVER_BUDGET:
-                raise _Failed(f"ended after {budget:g} s with {number - 1} of {count} choices of labels done")
-            if kind != "run":
-                raise _Failed(f"{content['reason']}: {content['message']}")
-            yield content["score"], content["codes"]
-            if number == count:
-                return
     finally:
         worker.end()
+    if kind == OVER_BUDGET:
+        return [], f"ended after {budget:g} s with {len(runs)} of {count} choices of labels done"
+    return [], f"{content['reason']}: {content['message']}"
 
 
 def _messages(job: Job) -> Iterator[Message]:

@@ -15,15 +15,7 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.methods.networks import (
-    COORDINATES,
-    TRAININGS,
-    Coordinates,
-    Trained,
-    Training,
-    apart,
-    remarks,
-)
+from pinvgcn.experiments.methods.networks import Coordinates, Trained, Training, Way, apart, remarks, ways_of
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import TITLES, Kind, Method, Task
 from pinvgcn.graphs import GaussianGraph, Hypergraph, SparseGraph
@@ -129,7 +121,6 @@ class Experiment:
     reported: Callable[[Results], list[tuple[Entry, Reported]]] = lambda results: []
 
 
-Way = tuple[Training, Coordinates]
 LIKELY: Way = ("published", "centred")  # how the paper's numbers of clouds were made, probably
 SLOW = ("arma", "gdc", "knn=100")
 TABULATED = {"points": (10, 30, 100), "network": (50, 200, 500)}  # ranks
@@ -161,17 +152,13 @@ class Entry:
         return "centred" if "centred" in self.method.name.split() else "raw"
 
     @property
-    def either(self) -> bool:
-        """Whether the method may see coordinates as they are or centred."""
-        return self.spec.kind == "points" and (
-            isinstance(self.method, Trained) or self.method.name.startswith("pinvgcn paper")
-        )
+    def in_ways(self) -> bool:
+        """Whether the method may be trained, and see points, in either way."""
+        return isinstance(self.method, Trained) or self.words[:2] == ("pinvgcn", "paper")
 
     def apart(self, training: Training, coordinates: Coordinates = "raw") -> Entry:
         """The same in another way; where a method knows but one, this one."""
-        if isinstance(self.method, Trained) or self.method.name.startswith("pinvgcn paper"):
-            return replace(self, method=apart(self.method, training, coordinates))
-        return self
+        return replace(self, method=apart(self.method, training, coordinates)) if self.in_ways else self
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -212,15 +199,6 @@ class Entry:
     @property
     def title(self) -> str:
         return f"{self.spec.title} ({self.spec.labels}), {self.method.title}"
-
-
-def ways_of(kind: Kind) -> list[Way]:
-    """The text's way first; only points have coordinates."""
-    return [
-        (training, coordinates)
-        for training in TRAININGS
-        for coordinates in (COORDINATES if kind == "points" else COORDINATES[:1])
-    ]
 
 
 def likely(kind: Kind) -> Way:

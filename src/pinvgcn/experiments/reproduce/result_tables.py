@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, ClassVar
 
 from matplotlib.figure import Figure as Drawing
 
-from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, in_words, ways_of
-from pinvgcn.experiments.reproduce.results import Difference, Reported, Results
+from pinvgcn.experiments.methods.networks import Way, ways_of
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, in_words
+from pinvgcn.experiments.reproduce.results import Difference, Reported, Results, by_whose
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.drawing import inline_svg
 from pinvgcn.wording import counted
@@ -179,9 +180,11 @@ def side_by_side(
 ) -> list[Block]:
     """The paper's rows in every way to train and to hand in coordinates."""
     ways = ways_of(specs[data[0]].kind)
-    some = [row for row in rows if row.theirs and row.counts]
-    lines, reported = [], {way: [] for way in ways}  # type: ignore[var-annotated]
-    for row in some:
+    lines = []
+    reported: dict[Way, list[tuple[Entry, Reported]]] = {way: [] for way in ways}
+    for row in rows:
+        if not (row.theirs and row.counts):
+            continue
         cells = [Cell(row.label + (f", σ = {row.sigma}" if row.sigma not in ("", NONE) else ""))]
         for name in data:
             theirs = row.reported(name)
@@ -196,12 +199,9 @@ def side_by_side(
         return []
     tallies = []
     for way in ways:
-        for whose, own in (("PinvGCN", True), ("other methods", False)):
-            mine = [(entry, cell) for entry, cell in reported[way] if (entry.family == "pinvgcn") is own]
-            tally = results.tally(mine)
-            apart = results.apart(mine)
-            counts = [str(value) for value in (tally.computed, tally.within, tally.better, tally.worse)]
-            tallies.append([Cell(f"{whose}, {in_words(way)}"), *map(Cell, counts), Cell(apart or NONE)])
+        for whose, mine in by_whose(reported[way]):
+            counts = [Cell(str(count)) for count in astuple(results.tally(mine))[1:]]
+            tallies.append([Cell(f"{whose}, {in_words(way)}"), *counts, Cell(results.apart(mine) or NONE)])
     head = ["Method"]
     for name in data:
         first, *others = [in_words(way) for way in ways]

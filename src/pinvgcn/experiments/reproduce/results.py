@@ -128,6 +128,14 @@ class Tally:
     worse: int
 
 
+def by_whose(pairs: list[tuple[Entry, Reported]]) -> list[tuple[str, list[tuple[Entry, Reported]]]]:
+    """PinvGCN's apart from those of other methods."""
+    return [
+        (whose, [pair for pair in pairs if (pair[0].family == "pinvgcn") is own])
+        for whose, own in (("PinvGCN", True), ("other methods", False))
+    ]
+
+
 @dataclass(frozen=True)
 class Results:
     """A view of the ledger."""

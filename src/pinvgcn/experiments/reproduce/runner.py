@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,16 +78,14 @@ def _messages(job: Job) -> Iterator[Message]:
     """What happens on the way; the last message is ``done``, ``missing`` or ``failed``."""
     try:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what a data set warns about, a method does too
+            with noted():  # what a data set warns about, a method does too
                 task = job.spec.load()
         except DatasetError as error:
             yield "missing", {"message": one_line(error)}
             return
         yield "begun", {}
         if isinstance(job, Describe):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with noted():
                 numbers = statistics(task)
             yield "statistics", {"numbers": numbers}
         elif isinstance(job, Runs):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pinvgcn.experiments.methods import network_baselines, paper_baseline, plain_baselines
+from pinvgcn.experiments.methods.networks import ways_of
 from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
 from pinvgcn.experiments.reproduce import figures
 from pinvgcn.experiments.reproduce.experiment import (
@@ -20,7 +21,6 @@ from pinvgcn.experiments.reproduce.experiment import (
     distinct,
     in_words,
     likely,
-    ways_of,
 )
 from pinvgcn.experiments.reproduce.result_tables import (
     BOLD,
@@ -39,7 +39,7 @@ from pinvgcn.experiments.reproduce.result_tables import (
     statistic,
     used,
 )
-from pinvgcn.experiments.reproduce.results import Reported, Results, difference, paper
+from pinvgcn.experiments.reproduce.results import Reported, Results, by_whose, difference, paper
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.wording import counted
 
@@ -355,32 +355,29 @@ def _probable_way(results: Results, rows: Sequence[Row], data: Sequence[str]) ->
     """How far PinvGCN is from the paper in each way, by accuracy, spread and learned weights."""
     kind = SPECS[data[0]].kind
     ways = ways_of(kind)
-    pairs = [(one, cell) for one, cell in _reported(rows, data, results) if one.family == "pinvgcn"]
-    lines = [([results.summary(one.apart(*way)) for way in ways], cell) for one, cell in pairs]
-    lines = [(found, cell) for found, cell in lines if all(one is not None and one.runs > 1 for one in found)]
+    _, pairs = by_whose(_reported(rows, data, results))[0]
+    ran = [([results.summary(one.apart(*way)) for way in ways], cell) for one, cell in pairs]
+    cells = [(found, cell) for found, cell in ran if all(one and one.runs > 1 for one in found)]
     learned = [
         [np.abs(np.subtract([np.mean(mine[part]) for part in PARTS], theirs)) for mine in found]
         for entry, theirs in map(_weighed, data)
         if all(found := [results.weights(entry.apart(*way)) for way in ways])
     ]
-    if not lines or not learned:
+    if not cells or not learned:
         return []
-    numbers = np.array(
-        [
-            [
-                np.mean([abs(found[place].accuracy - cell.accuracy) for found, cell in lines]),
-                np.median([found[place].sd / cell.sd for found, cell in lines]),
-                *np.mean([parts[place] for parts in learned], axis=0),
-            ]
-            for place in range(len(ways))
-        ]
+    ours, sds = (
+        np.array([[getattr(one, name) for one in found] for found, _ in cells]) for name in ("accuracy", "sd")
+    )
+    accuracy, sd = (np.array([[getattr(cell, name)] for _, cell in cells]) for name in ("accuracy", "sd"))
+    numbers = np.column_stack(
+        [np.abs(ours - accuracy).mean(axis=0), np.median(sds / sd, axis=0), np.mean(learned, axis=0)]
     )
     nearest = [
         in_words(ways[int(np.argmin(distance))])
         for distance in (numbers[:, 0], np.abs(np.log(numbers[:, 1])), numbers[:, 2:4].mean(axis=1))
     ]
     caption = (
-        f"How far PinvGCN is from the paper, over the {counted(len(lines), 'cell')} of the table and the "
+        f"How far PinvGCN is from the paper, over the {counted(len(cells), 'cell')} of the table and the "
         f"weights of {counted(len(learned), 'data set')} that ran in every way. Accuracy: mean distance in "
         "points. Spread: median of our standard deviation over the paper's. Weights: mean distance of each "
         f"part. Nearest by accuracy: {nearest[0]}; by spread: {nearest[1]}; by the first two weights: "
