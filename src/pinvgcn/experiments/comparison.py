@@ -19,15 +19,7 @@ import numpy as np
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
 from pinvgcn.experiments.task import Answer, Method, PreparedMethod, Sink, Task
-from pinvgcn.experiments.worker_process import (
-    OVER_BUDGET,
-    Message,
-    Peak,
-    Worker,
-    failure,
-    noted,
-    one_line,
-)
+from pinvgcn.experiments.worker_process import OVER_BUDGET, Message, Peak, Worker, failure, noted
 from pinvgcn.report.evaluation import ConfusionMetrics
 
 
@@ -212,17 +204,15 @@ def compare(
         labels = task.labels(seed)
         for method in methods:
             progress(f"{task.title}, split {number + 1} of {splits}: {method.title}")
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with noted() as notes:
                 warnings.simplefilter("error", TrainingWarning)  # an interrupt ends all of it
                 if method.name not in prepared:
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
             answered(method, seed, answer)
             confusion = task.confusion(labels, answer.codes)
-            notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
-            scores.append(RunScore(method.name, seed, confusion, seconds, notes))
+            scores.append(RunScore(method.name, seed, confusion, seconds, tuple(notes)))
             answers.setdefault(method.name, answer)
     first_labels = task.labels(random_state + numbers[0])
     return Comparison(task, tuple(methods), tuple(scores), first_labels, answers)
@@ -273,8 +263,7 @@ def _runs(job: Job, budget: float, progress: Sink) -> tuple[list[dict[str, Any]]
     """The score and codes of each run of one method; or why it has none."""
     count = len(job.seeds)
     runs: list[dict[str, Any]] = []
-    worker = Worker(_messages, modules=MODULES)
-    try:
+    with contextlib.closing(Worker(_messages, modules=MODULES)) as worker:
         worker.send(job)
         kind, content = worker.receive(None)
         ends = time.monotonic() + budget  # the clock begins when the process has got its data
@@ -285,8 +274,6 @@ def _runs(job: Job, budget: float, progress: Sink) -> tuple[list[dict[str, Any]]
                 return runs, ""
             progress(f"{job.task.title}, choice {len(runs) + 1} of {count}: {job.method.title}")
             kind, content = worker.receive(ends)
-    finally:
-        worker.end()
     if kind == OVER_BUDGET:
         return [], f"ended after {budget:g} s with {len(runs)} of {count} choices of labels done"
     return [], f"{content['reason']}: {content['message']}"

@@ -65,7 +65,7 @@ class Worker:
         self._process.join()
         return "killed", _cause(self._process.exitcode)
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._process.kill()
         self._process.join()
         self._connection.close()

@@ -234,7 +234,7 @@ class Runner:
 
     def close(self) -> None:
         if self._worker is not None:
-            self._worker.end()
+            self._worker.close()
             self._worker = None
 
     def __enter__(self) -> Runner:
