@@ -27,6 +27,7 @@ ERROR = "error"
 ALLOCATOR = ("can't allocate memory", "not enough memory", "cannot allocate memory", "bad_alloc")
 
 Message = tuple[str, dict[str, Any]]
+Messages = Callable[[Any], Iterator[Message]]
 
 
 class Worker:
@@ -36,7 +37,7 @@ class Worker:
     loaded them already.
     """
 
-    def __init__(self, messages: Callable[[Any], Iterator[Message]], *, modules: Sequence[str] = ()) -> None:
+    def __init__(self, messages: Messages, *, modules: Sequence[str] = ()) -> None:
         context: Any = multiprocessing.get_context("spawn")
         if modules and "forkserver" in multiprocessing.get_all_start_methods():
             context = multiprocessing.get_context("forkserver")
@@ -87,11 +88,9 @@ def behave() -> None:
     _stay_within_memory()
 
 
-def serve(
-    messages: Callable[[Any], Iterator[Message]], connection: Connection, environment: dict[str, str]
-) -> None:
-    """Send the messages of each job that arrives. Runs in a process of its own, which may be forked from one
-    that began in another environment."""
+def serve(messages: Messages, connection: Connection, environment: dict[str, str]) -> None:
+    """Send the messages of each job that arrives, in a process of its own, whose parent may have begun in
+    another ``environment``."""
     os.environ.clear()
     os.environ.update(environment)
     behave()

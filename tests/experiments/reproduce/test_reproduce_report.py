@@ -20,9 +20,9 @@ from pinvgcn.experiments.reproduce.job import (
     write_report,
 )
 from pinvgcn.experiments.reproduce.ledger import Ledger, ledger_of
-from pinvgcn.experiments.reproduce.result_tables import Cell, Lines, Table, Text, seconds, signed
+from pinvgcn.experiments.reproduce.result_tables import PARTS, Cell, Lines, Table, Text, seconds, signed
 from pinvgcn.experiments.reproduce.results import Difference, Results, typical_seconds
-from pinvgcn.experiments.reproduce.tables import PARTS, SPECS, hypergraph_rows
+from pinvgcn.experiments.reproduce.tables import SPECS, hypergraph_rows
 from pinvgcn.report.page import render
 
 DOCS = Path(__file__).parents[3] / "docs" / "reproduction"

@@ -25,7 +25,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from pinvgcn.experiments.methods.inputs import adjacency, features, hypergraph
-from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Ready, Task
+from pinvgcn.experiments.task import Answer, PreparedMethod, Ready, Task
 from pinvgcn.graphs import Mediators
 from pinvgcn.nn.baselines import networks
 from pinvgcn.nn.baselines.training import (
@@ -41,13 +41,7 @@ Training = Literal["text", "published"]
 Coordinates = Literal["raw", "centred"]
 TRAININGS: tuple[Training, ...] = ("text", "published")
 COORDINATES: tuple[Coordinates, ...] = ("raw", "centred")
-Way = tuple[Training, Coordinates]
 LEARNING_RATE = 0.05  # of the published code
-
-
-def ways_of(kind: Kind) -> list[Way]:
-    """The text's way first; only points have coordinates."""
-    return [(one, other) for one in TRAININGS for other in COORDINATES[: 2 if kind == "points" else 1]]
 
 
 class OneAdam:

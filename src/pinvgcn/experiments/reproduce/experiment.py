@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.methods.networks import Coordinates, Trained, Training, Way, apart, remarks, ways_of
+from pinvgcn.experiments.methods import networks
+from pinvgcn.experiments.methods.networks import Coordinates, Trained, Training, apart, remarks
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import TITLES, Kind, Method, Task
 from pinvgcn.graphs import GaussianGraph, Hypergraph, SparseGraph
@@ -121,6 +122,7 @@ class Experiment:
     reported: Callable[[Results], list[tuple[Entry, Reported]]] = lambda results: []
 
 
+Way = tuple[Training, Coordinates]
 LIKELY: Way = ("published", "centred")  # how the paper's numbers of clouds were made, probably
 SLOW = ("arma", "gdc", "knn=100")
 TABULATED = {"points": (10, 30, 100), "network": (50, 200, 500)}  # ranks
@@ -199,6 +201,12 @@ class Entry:
     @property
     def title(self) -> str:
         return f"{self.spec.title} ({self.spec.labels}), {self.method.title}"
+
+
+def ways_of(kind: Kind) -> list[Way]:
+    """The text's way first; only points have coordinates."""
+    seen = networks.COORDINATES[: 2 if kind == "points" else 1]
+    return [(training, coordinates) for training in networks.TRAININGS for coordinates in seen]
 
 
 def likely(kind: Kind) -> Way:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pinvgcn.experiments.methods import network_baselines, paper_baseline, plain_baselines
-from pinvgcn.experiments.methods.networks import ways_of
 from pinvgcn.experiments.methods.pinvgcn import Setting, pinv
 from pinvgcn.experiments.reproduce import figures
 from pinvgcn.experiments.reproduce.experiment import (
@@ -20,12 +19,13 @@ from pinvgcn.experiments.reproduce.experiment import (
     TaskSpec,
     distinct,
     in_words,
-    likely,
+    ways_of,
 )
 from pinvgcn.experiments.reproduce.result_tables import (
     BOLD,
     CAPTION,
     NONE,
+    PARTS,
     Block,
     Cell,
     Heading,
@@ -33,13 +33,14 @@ from pinvgcn.experiments.reproduce.result_tables import (
     Table,
     compared,
     eigenvectors,
+    nearest_way,
     noteworthy,
     side_by_side,
     signed,
     statistic,
     used,
 )
-from pinvgcn.experiments.reproduce.results import Reported, Results, by_whose, difference, paper
+from pinvgcn.experiments.reproduce.results import Reported, Results, difference, paper
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.wording import counted
 
@@ -200,7 +201,7 @@ def _of_table(
             Heading(caption),
             _results_table(results, rows(), data, remarks),
             *side_by_side(results, rows(), data, SPECS),
-            *_probable_way(results, rows(), data),
+            *nearest_way(results, _reported(rows(), data, results), [_weighed(name) for name in data]),
         ],
         tuple(SPECS[name] for name in data),
         lambda results: _reported(rows(), data, results),
@@ -325,10 +326,6 @@ CITATION = Experiment(
 )
 
 
-PARTS = ("zero impulse", "pseudoinverse", "high-pass")
-FORMS = (".1f", ".2f", ".3f", ".3f", ".3f")  # of distances in accuracy, spread and the three weights
-
-
 def _weighed(name: str) -> tuple[Entry, list[float]]:
     """Whose weights the paper tells of a data set, and its three numbers."""
     theirs, spec = paper()["table_average_weights"], SPECS[name]
@@ -349,46 +346,6 @@ def weight_rows() -> list[tuple[str, Entry, list[float]]]:
             corrected = Entry(entry.spec, pinv("corrected", sigma=100.0, rank=100))
             rows.append((f"{title}: corrected", corrected, numbers))
     return rows
-
-
-def _probable_way(results: Results, rows: Sequence[Row], data: Sequence[str]) -> list[Block]:
-    """How far PinvGCN is from the paper in each way, by accuracy, spread and learned weights."""
-    kind = SPECS[data[0]].kind
-    ways = ways_of(kind)
-    _, pairs = by_whose(_reported(rows, data, results))[0]
-    ran = [([results.summary(one.apart(*way)) for way in ways], cell) for one, cell in pairs]
-    cells = [(found, cell) for found, cell in ran if all(one and one.runs > 1 for one in found)]
-    learned = [
-        [np.abs(np.subtract([np.mean(mine[part]) for part in PARTS], theirs)) for mine in found]
-        for entry, theirs in map(_weighed, data)
-        if all(found := [results.weights(entry.apart(*way)) for way in ways])
-    ]
-    if not cells or not learned:
-        return []
-    ours, sds = (
-        np.array([[getattr(one, name) for one in found] for found, _ in cells]) for name in ("accuracy", "sd")
-    )
-    accuracy, sd = (np.array([[getattr(cell, name)] for _, cell in cells]) for name in ("accuracy", "sd"))
-    numbers = np.column_stack(
-        [np.abs(ours - accuracy).mean(axis=0), np.median(sds / sd, axis=0), np.mean(learned, axis=0)]
-    )
-    nearest = [
-        in_words(ways[int(np.argmin(distance))])
-        for distance in (numbers[:, 0], np.abs(np.log(numbers[:, 1])), numbers[:, 2:4].mean(axis=1))
-    ]
-    caption = (
-        f"How far PinvGCN is from the paper, over the {counted(len(cells), 'cell')} of the table and the "
-        f"weights of {counted(len(learned), 'data set')} that ran in every way. Accuracy: mean distance in "
-        "points. Spread: median of our standard deviation over the paper's. Weights: mean distance of each "
-        f"part. Nearest by accuracy: {nearest[0]}; by spread: {nearest[1]}; by the first two weights: "
-        f"{nearest[2]}. The paper's numbers were most probably made in the way “{in_words(likely(kind))}”: "
-        "the learned weights tell ways apart more clearly than accuracies do."
-    )
-    shown = [
-        [Cell(in_words(way)), *(Cell(format(value, form)) for value, form in zip(some, FORMS, strict=True))]
-        for way, some in zip(ways, numbers, strict=True)
-    ]
-    return [Table(["Way", "Accuracy", "Spread", *(f"Weights: {part}" for part in PARTS)], shown, caption)]
 
 
 def _weight_blocks(results: Results) -> list[Block]:
