@@ -92,32 +92,24 @@ def test_a_wrong_folder_of_data_stops_at_once(
 
 @pytest.mark.slow
 def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
-    tmp_path: Path,
+    tmp_path: Path, no_data: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "PINVGCN_DATA"}
-    environment |= {"PINVGCN_CACHE": str(tmp_path / "cache"), "https_proxy": "http://127.0.0.1:9"}
-    command = [*COMMAND, "hypergraphs", "--methods", "nearest_neighbour", "--out", "out"]
-
-    def run(runs: int) -> subprocess.CompletedProcess[str]:
-        result = subprocess.run(
-            [*command, "--runs", str(runs)],
-            cwd=tmp_path,
-            env={**environment, "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
-        assert "Traceback" not in result.stderr
-        return result
-
-    first = run(2)
+    words = ["hypergraphs", "--methods", "nearest_neighbour", "--out", str(tmp_path / "out"), "--runs"]
+    first = subprocess.run(
+        [*COMMAND, *words, "2"],
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert first.returncode == 0, first.stderr
+    assert "Traceback" not in first.stderr
     assert "\n2 runs to do\n" in first.stderr  # without those whose data are missing
     ended = re.findall(
         r"^(\d of \d), \d:\d\d:\d\d: Mushroom \(10 per class\), (.*) %$", first.stderr, re.MULTILINE
     )
-    assert first.stdout.splitlines()[-1] == "Report: out/report.html"
+    assert first.stdout.splitlines()[-1] == f"Report: {tmp_path / 'out'}/report.html"
     told = [line for line in first.stderr.splitlines() if "left out" in line]
     assert [line.split()[0] for line in told] == ["Covertype45", "Covertype67"]
     for line in told:
@@ -134,7 +126,8 @@ def test_without_data_mushroom_works_and_the_others_say_where_to_get_theirs(
         for number, run in enumerate(runs, start=1)
     ]
     # a third run is added to the two that are there
-    assert "\n1 run to do\n" in run(3).stderr
+    assert main(["reproduce", *words, "3"]) == 0
+    assert "\n1 run to do\n" in capfd.readouterr().err
     kinds = [line["kind"] for line in lines_of(tmp_path / "out")]
     assert (kinds.count("run"), kinds.count("session"), kinds.count("setup")) == (3, 2, 2)
     (session, *_) = lines_of(tmp_path / "out")

@@ -19,15 +19,7 @@ import numpy as np
 from pinvgcn.checks import check_count
 from pinvgcn.errors import TrainingWarning
 from pinvgcn.experiments.task import Answer, Method, PreparedMethod, Sink, Task
-from pinvgcn.experiments.worker_process import (
-    OVER_BUDGET,
-    Message,
-    Peak,
-    Worker,
-    failure,
-    noted,
-    one_line,
-)
+from pinvgcn.experiments.worker_process import OVER_BUDGET, Message, Peak, Worker, failure, noted
 from pinvgcn.report.evaluation import ConfusionMetrics
 
 
@@ -212,17 +204,15 @@ def compare(
         labels = task.labels(seed)
         for method in methods:
             progress(f"{task.title}, split {number + 1} of {splits}: {method.title}")
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with noted() as notes:
                 warnings.simplefilter("error", TrainingWarning)  # an interrupt ends all of it
                 if method.name not in prepared:
                     prepared[method.name] = method.prepare(task)
                 answer = prepared[method.name].answer(labels, seed)
             answered(method, seed, answer)
             confusion = task.confusion(labels, answer.codes)
-            notes = tuple(dict.fromkeys(one_line(warning.message) for warning in caught))
             seconds = all_seconds(prepared[method.name], answer)
-            scores.append(RunScore(method.name, seed, confusion, seconds, notes))
+            scores.append(RunScore(method.name, seed, confusion, seconds, tuple(notes)))
             answers.setdefault(method.name, answer)
     first_labels = task.labels(random_state + numbers[0])
     return Comparison(task, tuple(methods), tuple(scores), first_labels, answers)
@@ -260,46 +250,33 @@ def compare_isolated(
     answers: dict[str, Answer] = {}
     failures: dict[str, str] = {}
     for method in methods:
-        mine: list[RunScore] = []
-        try:
-            for score, codes in _runs(Job(task, method, tuple(seeds)), budget, progress):
-                mine.append(score)
-                answers.setdefault(method.name, Answer(codes, score.seconds))
-        except _Failed as failed:
-            failures[method.name] = str(failed)
-            answers.pop(method.name, None)
+        runs, failed = _runs(Job(task, method, tuple(seeds)), budget, progress)
+        if failed:
+            failures[method.name] = failed
             continue
-        scores.extend(mine)
+        scores.extend(run["score"] for run in runs)
+        answers[method.name] = Answer(runs[0]["codes"], runs[0]["score"].seconds)
     return Comparison(task, tuple(methods), tuple(scores), labels, answers, failures)
 
 
-class _Failed(Exception):
-    """Why a method has no scores."""
-
-
-def _runs(job: Job, budget: float, progress: Sink) -> Iterator[tuple[RunScore, np.ndarray]]:
-    """The scores and codes of one method, as they come."""
+def _runs(job: Job, budget: float, progress: Sink) -> tuple[list[dict[str, Any]], str]:
+    """The score and codes of each run of one method; or why it has none."""
     count = len(job.seeds)
-    ends: float | None = None  # the clock begins when the process has got its data
-    worker = Worker(_messages, modules=MODULES)
-    try:
+    runs: list[dict[str, Any]] = []
+    with contextlib.closing(Worker(_messages, modules=MODULES)) as worker:
         worker.send(job)
-        for number in range(1, count + 2):
-            if number <= count:
-                progress(f"{job.task.title}, choice {number} of {count}: {job.method.title}")
+        kind, content = worker.receive(None)
+        ends = time.monotonic() + budget  # the clock begins when the process has got its data
+        while kind in ("begun", "run"):
+            if kind == "run":
+                runs.append(content)
+            if len(runs) == count:
+                return runs, ""
+            progress(f"{job.task.title}, choice {len(runs) + 1} of {count}: {job.method.title}")
             kind, content = worker.receive(ends)
-            if kind == "begun":
-                ends = time.monotonic() + budget
-                kind, content = worker.receive(ends)
-            if kind == OVER_BUDGET:
-                raise _Failed(f"ended after {budget:g} s with {number - 1} of {count} choices of labels done")
-            if kind != "run":
-                raise _Failed(f"{content['reason']}: {content['message']}")
-            yield content["score"], content["codes"]
-            if number == count:
-                return
-    finally:
-        worker.end()
+    if kind == OVER_BUDGET:
+        return [], f"ended after {budget:g} s with {len(runs)} of {count} choices of labels done"
+    return [], f"{content['reason']}: {content['message']}"
 
 
 def _messages(job: Job) -> Iterator[Message]:

@@ -7,7 +7,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import closing, contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,7 +129,6 @@ def do_rest(job: Mapping[str, Any], progress: Sink) -> Rest:
 @contextmanager
 def in_another_process(job: Mapping[str, Any], progress: Sink) -> Iterator[Callable[[], Rest]]:
     """Gives what waits for the job, which has begun; it ends with this context."""
-    worker = Worker(messages_of)
 
     def messages() -> Rest:
         while (received := worker.receive(None))[0] == "said":
@@ -138,12 +137,9 @@ def in_another_process(job: Mapping[str, Any], progress: Sink) -> Iterator[Calla
             raise PinvGCNError(f"The second process of the demo failed: {received[1]['message']}")
         return pickle.loads(received[1]["rest"])  # tensors that are sent as such end with their process
 
-    with ThreadPoolExecutor(1) as reading:
-        try:
-            worker.send(job)
-            yield reading.submit(messages).result
-        finally:
-            worker.end()
+    with ThreadPoolExecutor(1) as reading, closing(Worker(messages_of)) as worker:
+        worker.send(job)
+        yield reading.submit(messages).result
 
 
 def messages_of(job: Mapping[str, Any]) -> Iterator[Message]:

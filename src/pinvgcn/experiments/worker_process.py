@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -26,6 +27,7 @@ ERROR = "error"
 ALLOCATOR = ("can't allocate memory", "not enough memory", "cannot allocate memory", "bad_alloc")
 
 Message = tuple[str, dict[str, Any]]
+Messages = Callable[[Any], Iterator[Message]]
 
 
 class Worker:
@@ -35,14 +37,14 @@ class Worker:
     loaded them already.
     """
 
-    def __init__(self, messages: Callable[[Any], Iterator[Message]], *, modules: Sequence[str] = ()) -> None:
+    def __init__(self, messages: Messages, *, modules: Sequence[str] = ()) -> None:
         context: Any = multiprocessing.get_context("spawn")
         if modules and "forkserver" in multiprocessing.get_all_start_methods():
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(list(modules))
         self._connection, theirs = context.Pipe()
         # not a daemon: joblib would not let it use more than one thread
-        self._process = context.Process(target=serve, args=(messages, theirs))
+        self._process = context.Process(target=serve, args=(messages, theirs, dict(os.environ)))
         self._process.start()
         theirs.close()
 
@@ -64,7 +66,7 @@ class Worker:
         self._process.join()
         return "killed", _cause(self._process.exitcode)
 
-    def end(self) -> None:
+    def close(self) -> None:
         self._process.kill()
         self._process.join()
         self._connection.close()
@@ -86,8 +88,11 @@ def behave() -> None:
     _stay_within_memory()
 
 
-def serve(messages: Callable[[Any], Iterator[Message]], connection: Connection) -> None:
-    """Send the messages of each job that arrives. Runs in a process of its own."""
+def serve(messages: Messages, connection: Connection, environment: dict[str, str]) -> None:
+    """Send the messages of each job that arrives, in a process of its own, whose parent may have begun in
+    another ``environment``."""
+    os.environ.clear()
+    os.environ.update(environment)
     behave()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the one who asked is gone
         while True:
@@ -133,7 +138,6 @@ def _die_first() -> None:
 def _stay_within_memory() -> None:
     """An allocation beyond the memory of the machine fails here, rather than bringing it to a stop (Unix)."""
     with contextlib.suppress(ImportError, ValueError, OSError):
-        import os
         import resource
 
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

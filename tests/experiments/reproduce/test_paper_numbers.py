@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from pinvgcn.experiments.reproduce.results import Reported, RunSummary, difference, paper, standard_errors
+from pinvgcn.experiments.reproduce.results import Reported, RunSummary, difference, paper
 
 
 def test_a_few_numbers_that_the_paper_prints() -> None:
@@ -35,18 +35,22 @@ def test_they_are_those_of_the_file_that_they_were_made_from() -> None:
             assert paper()[name] == shown, name
 
 
-def test_the_difference_by_hand() -> None:
-    # 3²/9 + 4²/100 = 1.16; (91 − 90)/√1.16
-    assert standard_errors(91.0, 3.0, 9, 90.0, 4.0) == pytest.approx(1 / math.sqrt(1.16))
-    assert standard_errors(89.0, 3.0, 9, 90.0, 4.0) == pytest.approx(-1 / math.sqrt(1.16))
-    # without theirs, ours stands for both: 2²/4 + 2²/100 = 1.04
-    assert standard_errors(70.0, 2.0, 4, 71.0, None) == pytest.approx(-1 / math.sqrt(1.04))
-
-
-def test_differences_without_a_spread() -> None:
-    assert standard_errors(91.0, 0.0, 1, 90.0, 4.0) is None
-    assert standard_errors(100.0, 0.0, 5, 100.0, None) == 0
-    assert standard_errors(99.0, 0.0, 5, 100.0, None) == -math.inf
+@pytest.mark.parametrize(
+    ("numbers", "errors"),
+    [
+        # 3²/9 + 4²/100 = 1.16; (91 − 90)/√1.16
+        ((91.0, 3.0, 9, 90.0, 4.0), 1 / math.sqrt(1.16)),
+        ((89.0, 3.0, 9, 90.0, 4.0), -1 / math.sqrt(1.16)),
+        # without theirs, ours stands for both: 2²/4 + 2²/100 = 1.04
+        ((70.0, 2.0, 4, 71.0, None), -1 / math.sqrt(1.04)),
+        ((100.0, 0.0, 5, 100.0, None), 0.0),
+        ((99.0, 0.0, 5, 100.0, None), -math.inf),
+    ],
+)
+def test_the_difference_by_hand(numbers: tuple, errors: float) -> None:
+    found = difference(*numbers)
+    assert found is not None
+    assert found.errors == pytest.approx(errors)
 
 
 def test_chance_is_that_of_welch_s_test() -> None:

@@ -36,7 +36,7 @@ def test_the_page_is_as_wide_as_its_window_and_captions_stay_within(
         "[...document.querySelectorAll('figcaption, caption')]"
         ".map(e => [e.closest('.scroll') === null, e.getBoundingClientRect().right])"
     )
-    assert len(captions) == 4
+    assert len(captions) == 5
     assert all(outside and right < width for outside, right in captions)
     if width == 1280:
         boxes = tab.evaluate(

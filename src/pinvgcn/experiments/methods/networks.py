@@ -70,11 +70,16 @@ class OneAdam:
         self._last = optimizer
 
 
+def remarks(training: Training, coordinates: Coordinates) -> list[str]:
+    """What the name of a method tells of its way; nothing of the text's own."""
+    return [word for word in (coordinates, training) if word not in ("raw", "text")]
+
+
 def apart(method: Any, training: Training, coordinates: Coordinates = "raw") -> Any:
-    """The same method, trained or fed otherwise; its name tells nothing of the text's own way."""
-    remarks = [word for word in (coordinates, training) if word not in ("raw", "text")]
-    name = " ".join([method.name, *remarks])
-    title = method.title + (f" ({', '.join(remarks)})" if remarks else "")
+    """The same method, trained or fed otherwise."""
+    words = remarks(training, coordinates)
+    name = " ".join([method.name, *words])
+    title = method.title + (f" ({', '.join(words)})" if words else "")
     return replace(method, name=name, title=title, training=training, coordinates=coordinates)
 
 

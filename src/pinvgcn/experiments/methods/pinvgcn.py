@@ -15,7 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,7 +23,7 @@ import numpy as np
 from pinvgcn.estimator import PinvGCNClassifier
 from pinvgcn.experiments.methods.networks import LEARNING_RATE, Coordinates, OneAdam, Training
 from pinvgcn.experiments.task import Answer, Kind, PreparedMethod, Task
-from pinvgcn.fitting.settings import FitSettings
+from pinvgcn.fitting.prepared import Prepared
 from pinvgcn.repeated_fits import SharedRows
 
 OURS = "pinvgcn"  # the method in its own defaults, among others
@@ -49,22 +48,18 @@ class PinvMethod:
         rows = task.shared(key, lambda: self._rows(task))
         if self.training == "text":
             return PreparedPinv(rows)
-        own = copy(rows)
-        own.parameters = own.parameters | {"learning_rate": LEARNING_RATE}
-        own.settings = FitSettings.of(own.parameters).for_rows(own.X, own.group)
-        own.resolved = own.settings.resolved(own.prepared.nodes)
-        return PreparedPinv(own, OneAdam())
+        return PreparedPinv(self._rows(task, rows.prepared, learning_rate=LEARNING_RATE), OneAdam())
 
-    def _rows(self, task: Task) -> SharedRows:
+    def _rows(self, task: Task, kept: Prepared | None = None, **more: float) -> SharedRows:
         make: Callable[..., PinvGCNClassifier] = PinvGCNClassifier.paper if self.paper else PinvGCNClassifier
-        settings = {"geometry": "auto" if task.surroundings else False, **self.settings}
+        settings = {"geometry": "auto" if task.surroundings else False, **self.settings, **more}
         settings |= {"scaling": "centre"} if self.coordinates == "centred" else {}
         # of a table, the classifier's own defaults begin with its hyperedges: the paper's are not given to it
         given = None if task.kind == "table" and not self.paper else task.graph
         model = make(GRAPHS[task.kind] if given is None else given, **settings)
         # the features of a table are its incidences, which a hypergraph that is given has itself
         X = None if task.kind == "table" and given is not None else task.X
-        return SharedRows(model, X, features=task.extra)
+        return SharedRows(model, X, features=task.extra, kept=kept)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from pinvgcn.checks import check_positive
 from pinvgcn.datasets import Dataset, load_dataset
-from pinvgcn.experiments.methods.networks import COORDINATES, TRAININGS, Coordinates, Trained, Training, apart
+from pinvgcn.experiments.methods import networks
+from pinvgcn.experiments.methods.networks import Coordinates, Trained, Training, apart, remarks
 from pinvgcn.experiments.methods.pinvgcn import PinvMethod
 from pinvgcn.experiments.task import TITLES, Kind, Method, Task
 from pinvgcn.graphs import GaussianGraph, Hypergraph, SparseGraph
@@ -153,23 +154,23 @@ class Entry:
         return "centred" if "centred" in self.method.name.split() else "raw"
 
     @property
-    def either(self) -> bool:
-        """Whether the method may see coordinates as they are or centred."""
-        return self.spec.kind == "points" and (
-            isinstance(self.method, Trained) or self.method.name.startswith("pinvgcn paper")
-        )
+    def in_ways(self) -> bool:
+        """Whether the method may be trained, and see points, in either way."""
+        return isinstance(self.method, Trained) or self.words[:2] == ("pinvgcn", "paper")
 
     def apart(self, training: Training, coordinates: Coordinates = "raw") -> Entry:
         """The same in another way; where a method knows but one, this one."""
-        if isinstance(self.method, Trained) or self.method.name.startswith("pinvgcn paper"):
-            return replace(self, method=apart(self.method, training, coordinates))
-        return self
+        return replace(self, method=apart(self.method, training, coordinates)) if self.in_ways else self
 
     @property
-    def setup(self) -> tuple[str, ...]:
-        """Equal of entries that share most of their set-up, and should follow one another."""
-        words = [word for word in self.method.name.split() if word not in ("centred", "published")]
-        return (self.spec.title, *words)
+    def words(self) -> tuple[str, ...]:
+        """The name of the method, without its way."""
+        return tuple(word for word in self.method.name.split() if word not in LIKELY)
+
+    @property
+    def alike(self) -> list[str]:
+        """The names of this method in every way."""
+        return [" ".join([*self.words, *remarks(*way)]) for way in ways_of(self.spec.kind)]
 
     @property
     def asked(self) -> int:
@@ -179,7 +180,7 @@ class Entry:
         in the probable way, 20 of methods that take seconds, 10 of both in other ways; 5 of slow methods and
         of points that are in figures alone.
         """
-        words = self.method.name.split()
+        words = self.words
         probable = (self.training, self.coordinates) in (("text", "raw"), likely(self.spec.kind))
         if any(word in SLOW for word in words):
             return 5
@@ -204,11 +205,8 @@ class Entry:
 
 def ways_of(kind: Kind) -> list[Way]:
     """The text's way first; only points have coordinates."""
-    return [
-        (training, coordinates)
-        for training in TRAININGS
-        for coordinates in (COORDINATES if kind == "points" else COORDINATES[:1])
-    ]
+    seen = networks.COORDINATES[: 2 if kind == "points" else 1]
+    return [(training, coordinates) for training in networks.TRAININGS for coordinates in seen]
 
 
 def likely(kind: Kind) -> Way:

@@ -237,11 +237,10 @@ def _in_paper(data: str) -> str:
 def _rank_reported(results: Results) -> list[tuple[Entry, Reported]]:
     """But for ranks that fewer eigenvectors were used for."""
     return [
-        (entry, Reported(100 - rate))
+        pair
         for series in ranks().values()
-        if series.counts
-        for (rank, entry), rate in zip(series.entries.items(), series.theirs.values(), strict=True)
-        if not results.short_of(entry, int(rank))
+        for rank, pair in zip(series.theirs, series.reported(), strict=False)  # none where it does not count
+        if not results.short_of(pair[0], int(rank))
     ]
 
 

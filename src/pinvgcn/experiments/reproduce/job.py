@@ -17,7 +17,7 @@ from pinvgcn.experiments.reproduce.experiment import Entry, Experiment, distinct
 from pinvgcn.experiments.reproduce.figures import RANK, REGULARIZATION, SPLIT_SIZE
 from pinvgcn.experiments.reproduce.ledger import FORMAT, LONG, RESULTS, Ledger, ledger_of
 from pinvgcn.experiments.reproduce.result_tables import Block, Cell, Figure, Lines, Table, Text
-from pinvgcn.experiments.reproduce.results import Results, Tally, cost
+from pinvgcn.experiments.reproduce.results import Results, Tally, by_whose
 from pinvgcn.experiments.reproduce.runner import BUDGET, Runner
 from pinvgcn.experiments.reproduce.tables import CITATION, HYPERGRAPHS, OAKLAND, WEIGHTS
 from pinvgcn.io.atomic import write_text
@@ -62,9 +62,7 @@ def _in_short(results: Results, experiments: Sequence[Experiment]) -> list[Block
     """How many of the paper's accuracies came out, and how many did not, of its method and of the others."""
     rows = []
     for experiment in experiments:
-        reported = experiment.reported(results)
-        for whose, own in (("PinvGCN", True), ("other methods", False)):
-            some = [(entry, cell) for entry, cell in reported if (entry.family == "pinvgcn") is own]
+        for whose, some in by_whose(experiment.reported(results)):
             probable = [(entry.apart(*likely(entry.spec.kind)), cell) for entry, cell in some]
             for name, group in (("", some), (", trained as published", probable)):
                 tally = results.tally(group)
@@ -188,8 +186,12 @@ class ReproduceRequest:
 
     def entries(self) -> list[Entry]:
         found = chosen_entries(chosen_experiments(self.experiment), self.methods or None)
-        ways = [entry for entry in found if entry.training in self.training]
-        return [entry for entry in ways if not entry.either or entry.coordinates in self.coordinates]
+        free = [entry for entry in found if entry.training in self.training]
+        return [
+            entry
+            for entry in free
+            if entry.coordinates in self.coordinates or entry.spec.kind != "points" or not entry.in_ways
+        ]
 
     @property
     def command(self) -> str:
@@ -229,22 +231,17 @@ def reproduce(
     if not str(folder):
         raise ParameterError("out must name a folder. Got '' instead.")
     data_folder()  # a wrong one is no reason to leave out one data set after the other
-    with ledger_of(Path(folder)) as ledger:
-        return _reproduce(request, ledger, progress, note)
-
-
-def _reproduce(
-    request: ReproduceRequest, ledger: Ledger, progress: Progress, note: Callable[[str], None]
-) -> Outcome:
     experiments = chosen_experiments(request.experiment)
     entries = request.entries()
-    runner = Runner(ledger, request.budget, request.retry, request.again, progress=progress, note=note)
-    with runner:
+    specs = [spec for experiment in experiments for spec in experiment.specs]
+    with (
+        ledger_of(Path(folder)) as ledger,
+        Runner(ledger, request.budget, request.retry, request.again, progress=progress, note=note) as runner,
+    ):
         results = Results(ledger, missing=runner.missing)
         if ledger.repaired:
             note(ledger.repaired)
         runner.tell_given_up(entries, request.seeds)
-        specs = [spec for experiment in experiments for spec in experiment.specs]
         jobs = runner.plan(entries, request.seeds)
         runner.fetch([*(job.spec for job in jobs), *runner.undescribed(specs)])
         jobs = runner.plan(entries, request.seeds)
@@ -252,14 +249,8 @@ def _reproduce(
         note(f"{counted(runner.total, 'run')} to do")
         if jobs or runner.undescribed(specs) or request.experiment not in results.asked_for():
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-            ledger.append(
-                "session",
-                format=FORMAT,
-                started=now,
-                command=request.command,
-                source=source_digest(),
-                environment=environment(),
-            )
+            about = {"command": request.command, "source": source_digest(), "environment": environment()}
+            ledger.append("session", format=FORMAT, started=now, **about)
         try:
             runner.describe(specs)
             runner.run(entries, request.seeds)
@@ -268,16 +259,16 @@ def _reproduce(
             # of what is there, as all of it may take days; read again, as it may have come in between
             _report(Results(Ledger.open(ledger.path), missing=runner.missing))
             raise
-    if len(ledger.lines) > LONG:
-        ledger.shorten()
-    tallies = {experiment.title: results.tally(experiment.reported(results)) for experiment in experiments}
-    return Outcome(
-        _report(results),
-        tallies,
-        runner.missing,
-        asked=sum(len(request.seeds(entry)) for entry in entries),
-        done=sum(seed in ledger.runs(*entry.key) for entry in entries for seed in request.seeds(entry)),
-    )
+        runner.close()
+        if len(ledger.lines) > LONG:
+            ledger.shorten()
+        return Outcome(
+            _report(results),
+            {experiment.title: results.tally(experiment.reported(results)) for experiment in experiments},
+            runner.missing,
+            asked=sum(len(request.seeds(entry)) for entry in entries),
+            done=sum(seed in ledger.runs(*entry.key) for entry in entries for seed in request.seeds(entry)),
+        )
 
 
 @dataclass(frozen=True)
@@ -303,7 +294,7 @@ def planned(request: ReproduceRequest, folder: str | Path) -> list[Planned]:
         jobs = runner.plan(entries, request.seeds)
         asked = sum(len(request.seeds(entry)) for entry in entries)
         left = sum(len(job.seeds) for job in jobs)
-        seconds = sum(cost(job.entry, job.trainings, ledger) for job in jobs)
+        seconds = sum(runner.seconds(jobs).values())
         found.append(Planned(experiment.title, asked, asked - left, seconds / 3600))
     return found
 

@@ -220,19 +220,13 @@ def ledger_of(folder: Path) -> Iterator[Ledger]:
         if (folder / FIGURES).exists() and not (folder / FIGURES).is_dir():
             raise ParameterError(f"{folder / FIGURES} must be a folder. Got a file instead. {REMEDY}")
         ledger = Ledger.open(folder / RESULTS)
-        if not ledger.lines:
-            _check_nobodys(folder)
+        for name in () if ledger.lines else REPORTS:
+            if (folder / name).exists():  # without results somebody else wrote it
+                raise ParameterError(
+                    f"{folder / name} would be replaced, and belongs to no {RESULTS} of pinvgcn reproduce. "
+                    f"{REMEDY}"
+                )
         yield ledger
-
-
-def _check_nobodys(folder: Path) -> None:
-    """A report without results was written by somebody else."""
-    for name in REPORTS:
-        if (folder / name).exists():
-            raise ParameterError(
-                f"{folder / name} would be replaced, and belongs to no {RESULTS} of pinvgcn reproduce. "
-                f"{REMEDY}"
-            )
 
 
 def has_report(folder: str | Path) -> bool:

@@ -20,11 +20,14 @@ RUNS = 100  # of which the paper's averages are made; "a few slow baselines" had
 
 
 @cache
+def _numbers(name: str) -> dict[str, Any]:
+    numbers: dict[str, Any] = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return numbers
+
+
 def paper() -> dict[str, Any]:
     """All tables and figures of the paper; accuracies in percent."""
-    text = files(__package__).joinpath("paper.json").read_text(encoding="utf-8")
-    numbers: dict[str, Any] = json.loads(text)
-    return numbers
+    return _numbers("paper.json")
 
 
 @dataclass(frozen=True)
@@ -54,24 +57,6 @@ def spread(mean: float, sd: float | None) -> str:
     return f"{mean:.2f}" if sd is None else f"{mean:.2f} ± {sd:.2f}"
 
 
-def standard_errors(
-    mean: float, sd: float, runs: int, paper_mean: float, paper_sd: float | None, paper_runs: int = RUNS
-) -> float | None:
-    """(mean − paper's) / √(sd²/runs + sd_p²/runs_p): the difference of two means in its standard errors.
-
-    Where the paper gives no standard deviation, ours stands for it. None for a single run, whose spread is
-    unknown; ±∞ where neither varies and they differ.
-    """
-    if runs < 2:
-        return None
-    theirs = sd if paper_sd is None else paper_sd
-    error = math.sqrt(sd**2 / runs + theirs**2 / paper_runs)
-    difference = mean - paper_mean
-    if error == 0:
-        return 0.0 if difference == 0 else math.copysign(math.inf, difference)
-    return difference / error
-
-
 class Difference(NamedTuple):
     """How far our mean is from the paper's."""
 
@@ -87,19 +72,21 @@ class Difference(NamedTuple):
 def difference(
     mean: float, sd: float, runs: int, paper_mean: float, paper_sd: float | None, paper_runs: int = RUNS
 ) -> Difference | None:
-    """Of two means, in standard errors, and how often chance alone does that; None for a single run.
+    """(mean − paper's) / √(sd²/runs + sd_p²/runs_p), and how often chance alone does that.
 
-    The degrees of freedom are Welch's, or those of our runs where our standard deviation stands for both: of
-    two or three runs, whose spread is hardly known, many standard errors may be chance.
+    Where the paper gives no standard deviation, ours stands for it. The degrees of freedom are Welch's, or
+    then those of our runs: of two or three, whose spread is hardly known, many standard errors may be chance.
+    None for a single run; ±∞ where neither varies and they differ.
     """
     from scipy.stats import t
 
-    errors = standard_errors(mean, sd, runs, paper_mean, paper_sd, paper_runs)
-    if errors is None:
+    if runs < 2:
         return None
-    own, theirs = sd**2 / runs, (0.0 if paper_sd is None else paper_sd**2 / paper_runs)
+    own, theirs = sd**2 / runs, (sd if paper_sd is None else paper_sd) ** 2 / paper_runs
+    apart, error = mean - paper_mean, math.sqrt(own + theirs)
+    errors = apart / error if error else math.copysign(math.inf, apart) if apart else 0.0
     free = float(runs - 1)
-    if theirs > 0:
+    if paper_sd:
         free = (own + theirs) ** 2 / (own**2 / (runs - 1) + theirs**2 / (paper_runs - 1))
     return Difference(errors, float(2 * t.sf(abs(errors), free)))
 
@@ -139,6 +126,14 @@ class Tally:
     within: int  # two standard errors, or as many more as few runs ask for
     better: int
     worse: int
+
+
+def by_whose(pairs: list[tuple[Entry, Reported]]) -> list[tuple[str, list[tuple[Entry, Reported]]]]:
+    """PinvGCN's apart from those of other methods."""
+    return [
+        (whose, [pair for pair in pairs if (pair[0].family == "pinvgcn") is own])
+        for whose, own in (("PinvGCN", True), ("other methods", False))
+    ]
 
 
 @dataclass(frozen=True)
@@ -247,26 +242,19 @@ def typical_seconds(lines: list[dict[str, Any]]) -> tuple[float, bool]:
 UNKNOWN = (5.0, 5.0)  # of a set-up and of a run
 
 
-def cost(entry: Entry, runs: int, ledger: Ledger) -> float:
-    """Processor seconds of a set-up and so many runs: as measured there, else for the package's report."""
-    setup, run = _measured(entry, ledger)
-    return setup + run * runs
-
-
-def _measured(entry: Entry, ledger: Ledger) -> tuple[float, float]:
-    if runs := list(ledger.runs(*entry.key).values()):
-        return typical_seconds(ledger.of("setup", *entry.key))[0], typical_seconds(runs)[0]
-    words = [word for word in entry.method.name.split() if word not in ("centred", "published")]
-    of_data = costs().get(entry.spec.data, {})
-    for length in range(len(words), 0, -1):  # gcn knn=10 sigma=100, gcn knn=10, gcn
-        if (found := of_data.get(" ".join(words[:length]))) is not None:
+def cost(entry: Entry, ledger: Ledger) -> tuple[float, float]:
+    """Processor seconds of a set-up and of a run: as measured there, in any way to train and to feed the
+    method, else for the package's report."""
+    keys = [(entry.spec.key, name) for name in entry.alike]
+    if runs := [run for key in keys for run in ledger.runs(*key).values()]:
+        return _latest([line for key in keys for line in ledger.of("setup", *key)]), _latest(runs)
+    of_data = _numbers("costs.json").get(entry.spec.data, {})  # (set-up, run), by data set and method
+    for length in range(len(entry.words), 0, -1):  # gcn knn=10 sigma=100, gcn knn=10, gcn
+        if (found := of_data.get(" ".join(entry.words[:length]))) is not None:
             return found[0], found[1]
     return UNKNOWN
 
 
-@cache
-def costs() -> dict[str, dict[str, list[float]]]:
-    """Processor seconds of a set-up and of a run, by data set and method."""
-    text = files(__package__).joinpath("costs.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, list[float]]] = json.loads(text)
-    return found
+def _latest(lines: list[dict[str, Any]]) -> float:
+    """Typical seconds; lines from before each named its commit count only where no other is."""
+    return typical_seconds([line for line in lines if "commit" in line] or lines)[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +34,7 @@ from pinvgcn.jobs import Progress, silent
 from pinvgcn.report.page import commit
 
 NETWORKS = ("gcn", "graphsage", "gdc", "arma")  # families of methods that need torch_geometric
+MODULES = (__name__,)  # what a process needs, which none loads twice
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Runs:
     @property
     def spec(self) -> TaskSpec:
         return self.entry.spec
+
+    @property
+    def setup(self) -> tuple[Any, ...]:
+        """Equal of jobs that share their set-up, or most of it."""
+        return self.spec.title, self.entry.words
 
     @property
     def trainings(self) -> int:
@@ -73,16 +78,14 @@ def _messages(job: Job) -> Iterator[Message]:
     """What happens on the way; the last message is ``done``, ``missing`` or ``failed``."""
     try:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what a data set warns about, a method does too
+            with noted():  # what a data set warns about, a method does too
                 task = job.spec.load()
         except DatasetError as error:
             yield "missing", {"message": one_line(error)}
             return
         yield "begun", {}
         if isinstance(job, Describe):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with noted():
                 numbers = statistics(task)
             yield "statistics", {"numbers": numbers}
         elif isinstance(job, Runs):
@@ -162,18 +165,23 @@ class Runner:
     def plan(self, entries: Iterable[Entry], seeds: Seeds) -> list[Runs]:
         """The runs that are still to be done, as far as is known of the data: what takes least comes first,
         and what shares its set-up stays together."""
-        left = [job for job in self._left(entries, seeds) if self._given_up(job) is None]
-        jobs = [job for job in left if job.spec.data not in self.missing]
-        whole: dict[tuple[str, ...], float] = {}
+        left = [job for job in self._left(entries, seeds) if job.spec.data not in self.missing]
+        jobs = [job for job in left if self._given_up(job.entry.key, job.seeds) is None]
+        seconds = self.seconds(jobs)
+        return sorted(jobs, key=lambda job: seconds[job.setup])
+
+    def seconds(self, jobs: Iterable[Runs]) -> dict[tuple[Any, ...], float]:
+        """Processor seconds of jobs, by what they share: a set-up that several share is made once."""
+        found: dict[tuple[Any, ...], float] = {}
         for job in jobs:
-            seconds = cost(job.entry, job.trainings, self.ledger)
-            whole[job.entry.setup] = whole.get(job.entry.setup, 0.0) + seconds
-        return sorted(jobs, key=lambda job: whole[job.entry.setup])
+            setup, run = cost(job.entry, self.ledger)
+            found[job.setup] = found.get(job.setup, setup) + run * job.trainings
+        return found
 
     def tell_given_up(self, entries: Iterable[Entry], seeds: Seeds) -> None:
         """Show what is left out because it failed before."""
         for job in self._left(entries, seeds):
-            if (failure := self._given_up(job)) is not None:
+            if (failure := self._given_up(job.entry.key, job.seeds)) is not None:
                 what = f"{job.entry.title} failed before"
                 self.note(f"{what} ({_why(failure)}); --retry tries it again")
 
@@ -183,12 +191,11 @@ class Runner:
             runs = self.ledger.runs(*entry.key)
             there = {seed for seed, run in runs.items() if not self.again or run.get("commit") == self.commit}
             asked = seeds(entry) if callable(seeds) else seeds
-            left = tuple(seed for seed in asked if seed not in there)
-            if left:
+            if left := tuple(seed for seed in asked if seed not in there):
                 jobs.append(Runs(entry, left))
         return jobs
 
-    def _given_up(self, job: Runs) -> dict[str, Any] | None:
+    def _given_up(self, key: tuple[str, ...], seeds: Sequence[int] = ()) -> dict[str, Any] | None:
         """The failure for which it is not tried again, unless something has changed since:
 
         - it was too slow for a smaller budget than now, or only for all runs at once: the budget is that of
@@ -196,12 +203,12 @@ class Runner:
         - there was an error in a run whose seed is not asked for now;
         - a package was missing, which may be there by now.
         """
-        failure = self.ledger.failure(*job.entry.key)
+        failure = self.ledger.failure(*key)
         if failure is None or self.retry:
             return None
         reason = failure["reason"]
         slow = reason == OVER_BUDGET and (self.budget > failure["budget"] or failure["finished"] > 0)
-        elsewhere = reason == ERROR and failure.get("seed", job.seeds[0]) not in job.seeds
+        elsewhere = reason == ERROR and "seed" in failure and failure["seed"] not in seeds
         return None if slow or elsewhere or reason == NOT_INSTALLED else failure
 
     def fetch(self, specs: Iterable[TaskSpec]) -> None:
@@ -212,20 +219,8 @@ class Runner:
 
     def undescribed(self, specs: Iterable[TaskSpec]) -> list[TaskSpec]:
         """Whose statistics are still to be computed, as far as is known of the data."""
-        return [
-            spec
-            for spec in specs
-            if not self.ledger.of("statistics", spec.key)
-            and spec.data not in self.missing
-            and not self._known_to_fail(spec)
-        ]
-
-    def _known_to_fail(self, spec: TaskSpec) -> bool:
-        """Whether its statistics failed before, and nothing has changed since."""
-        failure = self.ledger.failure(spec.key)
-        if failure is None or self.retry:
-            return False
-        return not (failure["reason"] == OVER_BUDGET and self.budget > failure["budget"])
+        left = [spec for spec in specs if not self.ledger.of("statistics", spec.key)]
+        return [spec for spec in left if spec.data not in self.missing and not self._given_up((spec.key,))]
 
     def describe(self, specs: Iterable[TaskSpec]) -> None:
         """Compute the statistics that are not there yet."""
@@ -239,7 +234,7 @@ class Runner:
 
     def close(self) -> None:
         if self._worker is not None:
-            self._worker.end()
+            self._worker.close()
             self._worker = None
 
     def __enter__(self) -> Runner:
@@ -249,11 +244,11 @@ class Runner:
         self.close()
 
     def _do(self, job: Job, title: str) -> None:
-        if job.spec.data in self.missing:
-            return self._show("", len(job.seeds) if isinstance(job, Runs) else 0)
-        if self._worker is None:
-            self._worker = Worker(_messages)
         total = len(job.seeds) if isinstance(job, Runs) else 0
+        if job.spec.data in self.missing:
+            return self._show("", total)
+        if self._worker is None:
+            self._worker = Worker(_messages, modules=MODULES)
         done = 0
         ready = False  # set-up is behind us
         self._show(f"{title}: reading the data")
@@ -265,16 +260,14 @@ class Runner:
                 ends = time.monotonic() + self.budget
                 if not isinstance(job, Read):
                     self._show(f"{title}: set-up" if total else title)
-            elif kind == "setup":
-                self._keep("setup", job, content)
+            elif kind in ("setup", "run", "statistics"):
+                self._keep(kind, job, content)
                 ready = True
-                self._show(f"{title}: run 1 of {total}")
-            elif kind == "run":
-                self._keep("run", job, content)
-                done += 1
-                self._show(f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %", 1)
-            elif kind == "statistics":
-                self._keep("statistics", job, content)
+                if kind == "setup":
+                    self._show(f"{title}: run 1 of {total}")
+                elif kind == "run":
+                    done += 1
+                    self._show(f"{title}, seed {content['seed']}: {100 * content['accuracy']:.2f} %", 1)
             elif kind == "done":
                 return None
             elif kind == "missing":

@@ -25,6 +25,7 @@ from pinvgcn.experiments.reproduce.result_tables import (
     BOLD,
     CAPTION,
     NONE,
+    PARTS,
     Block,
     Cell,
     Heading,
@@ -32,6 +33,7 @@ from pinvgcn.experiments.reproduce.result_tables import (
     Table,
     compared,
     eigenvectors,
+    nearest_way,
     noteworthy,
     side_by_side,
     signed,
@@ -199,6 +201,7 @@ def _of_table(
             Heading(caption),
             _results_table(results, rows(), data, remarks),
             *side_by_side(results, rows(), data, SPECS),
+            *nearest_way(results, _reported(rows(), data, results), [_weighed(name) for name in data]),
         ],
         tuple(SPECS[name] for name in data),
         lambda results: _reported(rows(), data, results),
@@ -323,21 +326,24 @@ CITATION = Experiment(
 )
 
 
-PARTS = ("zero impulse", "pseudoinverse", "high-pass")
+def _weighed(name: str) -> tuple[Entry, list[float]]:
+    """Whose weights the paper tells of a data set, and its three numbers."""
+    theirs, spec = paper()["table_average_weights"], SPECS[name]
+    if name in CLOUDS:
+        return Entry(spec, pinv("paper", sigma=100.0, rank=100)), theirs[f"{name}_sigma100_rank100"]
+    return Entry(spec, pinv("paper")), theirs[name]
 
 
 def weight_rows() -> list[tuple[str, Entry, list[float]]]:
     """Label, entry and the paper's three numbers, in every way."""
-    theirs = paper()["table_average_weights"]
     rows: list[tuple[str, Entry, list[float]]] = []
     for name in (*CLOUDS, *TABLES):
-        numbers = theirs.get(name) or theirs[f"{name}_sigma100_rank100"]
+        entry, numbers = _weighed(name)
         title = TITLES[name] + (", σ = 100, r = 100" if name in CLOUDS else "")
-        method = pinv("paper", sigma=100.0, rank=100) if name in CLOUDS else pinv("paper")
-        for way in ways_of(SPECS[name].kind):
-            rows.append((f"{title}: {in_words(way)}", Entry(SPECS[name], method).apart(*way), numbers))
+        for way in ways_of(entry.spec.kind):
+            rows.append((f"{title}: {in_words(way)}", entry.apart(*way), numbers))
         if name in CLOUDS:
-            corrected = Entry(SPECS[name], pinv("corrected", sigma=100.0, rank=100))
+            corrected = Entry(entry.spec, pinv("corrected", sigma=100.0, rank=100))
             rows.append((f"{title}: corrected", corrected, numbers))
     return rows
 
