@@ -73,6 +73,10 @@ def test_help_lists_the_commands(arguments: list[str], quiet: pytest.CaptureFixt
     assert "datasets" in out
     assert "--debug" in out
     assert err == ""
+    lines = out.splitlines()
+    assert len(lines) < 40
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines[1:] if line.endswith("...")]  # cut short
 
 
 @pytest.mark.parametrize(

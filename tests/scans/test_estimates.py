@@ -54,6 +54,8 @@ def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, ca
     announce(result, as_json=True, quiet=False)
     said = json.loads(capfd.readouterr().out)
     page = scan_page(result, None)
+    assert result.weights in screen
+    assert result.weights in page
     if estimate is None:
         assert said["estimate"] is None
         assert "Expected to be right" not in screen + page

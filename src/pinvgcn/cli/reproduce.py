@@ -45,7 +45,7 @@ def reproduce(
         str, options.option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
     ] = "pinvgcn-reproduce",
 ) -> None:
-    """Compute the paper's tables and figures again, beside its own numbers.
+    """Compute the paper's tables and figures, beside its own numbers.
 
     Every run is written to results.jsonl as it ends. What is there is not done
     again, so that an interrupted reproduce continues where it stopped; more --runs
