@@ -102,31 +102,36 @@ def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
         raise ColumnError(" ".join(str(error).split())) from None
 
 
+def _told(value: Any) -> str:
+    """As people write it: 2, not np.int64(2)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def check_positive(name: str, value: Any) -> float:
     """A finite number > 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-        raise ParameterError(f"{name} must be a positive, finite number. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a positive, finite number. Got {_told(value)} instead.")
     return float(value)
 
 
 def check_non_negative(name: str, value: Any) -> float:
     """A finite number >= 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
-        raise ParameterError(f"{name} must be a finite number, zero or more. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a finite number, zero or more. Got {_told(value)} instead.")
     return float(value)
 
 
 def check_fraction(name: str, value: Any) -> float:
     """A number in [0, 1)."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
-        raise ParameterError(f"{name} must be a number from 0 to below 1. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a number from 0 to below 1. Got {_told(value)} instead.")
     return float(value)
 
 
 def check_count(name: str, value: Any, minimum: int = 1) -> int:
     """A whole number >= ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise ParameterError(f"{name} must be a whole number, {minimum} or more. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a whole number, {minimum} or more. Got {_told(value)} instead.")
     return int(value)
 
 
