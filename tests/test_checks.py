@@ -167,10 +167,20 @@ class TestNumbers:
     def test_fractions(self):
         assert [check_fraction("dropout", p) for p in (0, 0.5, 1 - 1e-12)] == [0.0, 0.5, 1 - 1e-12]
 
-    @pytest.mark.parametrize("value", [0, -1, 1.0, np.float64(3), "3", None, True, np.nan])
+    @pytest.mark.parametrize("value", [0, -1, 1.0, "3", None, True, np.nan])
     def test_not_a_count(self, value):
         message = refusal(ParameterError, check_count, "rank", value)
         assert message == f"rank must be a whole number, 1 or more. Got {value!r} instead."
+
+    def test_numbers_of_numpy_are_shown_as_people_write_them(self):
+        for check, value, shown in (
+            (check_count, np.int64(-2), "-2"),
+            (check_count, np.float64(3), "3.0"),
+            (check_positive, np.float32(-0.5), "-0.5"),
+            (check_non_negative, np.float64(-1), "-1.0"),
+            (check_fraction, np.float64(1.5), "1.5"),
+        ):
+            assert refusal(ParameterError, check, "rank", value).endswith(f" Got {shown} instead.")
 
     def test_counts(self):
         assert [check_count("rank", value) for value in (1, np.int32(5), np.uint8(9))] == [1, 5, 9]

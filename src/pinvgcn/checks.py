@@ -103,31 +103,36 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and value < np.inf
 
 
+def _told(value: Any) -> str:
+    """As people write it: 2, not np.int64(2)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def check_positive(name: str, value: Any) -> float:
     """A finite number > 0."""
     if not (_is_real(value) and value > 0):
-        raise ParameterError(f"{name} must be a positive, finite number. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a positive, finite number. Got {_told(value)} instead.")
     return float(value)
 
 
 def check_non_negative(name: str, value: Any) -> float:
     """A finite number >= 0."""
     if not (_is_real(value) and value >= 0):
-        raise ParameterError(f"{name} must be a finite number, zero or more. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a finite number, zero or more. Got {_told(value)} instead.")
     return float(value)
 
 
 def check_fraction(name: str, value: Any) -> float:
     """A number in [0, 1)."""
     if not (_is_real(value) and 0 <= value < 1):
-        raise ParameterError(f"{name} must be a number from 0 to below 1. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a number from 0 to below 1. Got {_told(value)} instead.")
     return float(value)
 
 
 def check_count(name: str, value: Any, minimum: int = 1) -> int:
     """A whole number >= ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise ParameterError(f"{name} must be a whole number, {minimum} or more. Got {value!r} instead.")
+        raise ParameterError(f"{name} must be a whole number, {minimum} or more. Got {_told(value)} instead.")
     return int(value)
 
 

@@ -70,6 +70,10 @@ def test_help_lists_the_commands(argument: str, quiet: pytest.CaptureFixture[str
     out, err = quiet.readouterr()
     assert all(word in out for word in ("demo", "datasets", "--debug"))
     assert err == ""
+    lines = out.splitlines()
+    assert len(lines) < 40
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines[1:] if line.endswith("...")]  # cut short
 
 
 @pytest.mark.parametrize("command", COMMANDS.split())

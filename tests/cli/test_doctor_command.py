@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -60,3 +62,10 @@ def test_a_dependency_that_is_not_there_or_too_old(wanted, said, findings, monke
 def test_what_a_check_raises_is_a_finding(findings, monkeypatch):
     monkeypatch.setitem(doctor.CHECKS, "memory", lambda: 1 / 0)
     assert findings("memory", "threads")[1]["memory"] == (False, "ZeroDivisionError: division by zero")
+
+
+def test_a_library_that_cannot_be_imported(findings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "laspy", None)
+    works, text = findings("LAZ")[1]["LAZ"]
+    assert not works
+    assert re.fullmatch(r"\w+: .*laspy.*\. Run: pip install --force-reinstall pinvgcn", text)

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pinvgcn.cli import progress
 from pinvgcn.cli.progress import shown, shown_runs
+from pinvgcn.jobs import duration
 
 
 @pytest.fixture
@@ -99,3 +100,11 @@ def test_runs_on_a_terminal(terminal):
     runs(4)
     assert "GCN failed" in terminal.getvalue()
     assert "50 %" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "1 s"), (89, "89 s"), (90, "2 minutes"), (7_140, "119 minutes"), (7_200, "2.0 hours")],
+)
+def test_durations_in_the_unit_that_fits(seconds, said):
+    assert duration(seconds) == said

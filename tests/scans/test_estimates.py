@@ -62,6 +62,8 @@ def test_on_the_screen_in_json_and_on_the_page(result, estimate, monkeypatch, ca
     assert result.question_file is None
     assert result.confidence_map.labels.sum() == 100
     assert result.confidence_map.points.sum() + 100 + result.noise == result.source.count
+    assert result.weights in screen
+    assert result.weights in page
     if estimate is None:
         assert said["estimate"] is None
         assert "Expected to be right" not in screen + page

@@ -63,7 +63,7 @@ class CompactCommand(TyperCommand):
 app = typer.Typer(
     name="pinvgcn",
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -84,7 +84,7 @@ def _root(
     ] = False,
     # ``run`` takes --debug out of the arguments wherever it stands; it is declared here for --help
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the whole traceback of an error (or set PINVGCN_DEBUG=1).")
+        bool, typer.Option("--debug", help="Show the traceback of an error; or PINVGCN_DEBUG=1.")
     ] = False,
 ) -> None:
     """Classify the points of a scan, the rows of a table or the nodes of a graph from a few labels."""

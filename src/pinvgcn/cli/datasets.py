@@ -15,7 +15,7 @@ ROOMY = 110  # columns of a terminal in which the descriptions have room too
 
 
 def datasets() -> None:
-    """List the data sets: their size, and where they are or what is missing.
+    """List the data sets: their size, and where to find them.
 
     Files are looked for in the package, in the folder that PINVGCN_DATA names, and
     in the cache; what has a public address is downloaded when it is first loaded.

@@ -26,7 +26,7 @@ def demo(
         bool, options.option("--open/--no-open", help="Open the report in the browser at the end.")
     ] = False,
 ) -> None:
-    """Classify two tiles of a real scan and a table from a few labels.
+    """Classify two tiles of a real scan and a table from few labels.
 
     One tile of an aerial survey has 20 labels a class, the tile beside it none;
     the table is UCI Mushroom with 10 labels a class. Simple methods get the same.

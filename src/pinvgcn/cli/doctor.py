@@ -30,7 +30,7 @@ class Broken(Exception):
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Say what works on this machine: versions, threads, memory, LAZ, the page.
+    """Say what works on this machine, and what to do about the rest.
 
     The exit code is 2 where something is broken; its line says what to do.
     """
@@ -54,7 +54,8 @@ def _tried(name: str, check: Callable[[], str]) -> tuple[str, bool, str]:
     except Broken as error:
         return name, False, str(error)
     except Exception as error:
-        return name, False, f"{type(error).__name__}: {' '.join(str(error).split())}"
+        advice = f". Run: pip install --force-reinstall {NAME}" if isinstance(error, ImportError) else ""
+        return name, False, f"{type(error).__name__}: {' '.join(str(error).split())}{advice}"
 
 
 def _python() -> str:

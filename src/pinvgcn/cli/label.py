@@ -43,7 +43,7 @@ def label(
         bool, options.option(help="Open the page in the browser.", panel=options.RUNNING)
     ] = True,
 ) -> None:
-    """Label a few points of a scan in the browser, and watch the labels spread.
+    """Label points of a scan in the browser; watch the labels spread.
 
     Every click is kept in a file beside the scan: the same command continues there.
     Export writes the whole scan with classes and confidence, the labels as CSV, and

@@ -49,7 +49,7 @@ def reproduce(
         str, options.option(metavar="PATH", help="Folder for results.jsonl, report.md and report.html.")
     ] = "pinvgcn-reproduce",
 ) -> None:
-    """Compute the paper's tables and figures again, beside its own numbers.
+    """Compute the paper's tables and figures, beside its own numbers.
 
     Every run is written to results.jsonl as it ends. What is there is not done
     again, so that an interrupted reproduce continues where it stopped; more --runs
@@ -61,6 +61,7 @@ def reproduce(
         from pinvgcn.experiments.reproduce.job import ReproduceRequest, parse_names, planned
         from pinvgcn.experiments.reproduce.job import reproduce as job
         from pinvgcn.experiments.reproduce.ledger import has_report, kept_runs
+        from pinvgcn.jobs import duration
     request = ReproduceRequest(
         experiment=experiment,
         runs=None if runs is None else _read(runs, int),
@@ -76,10 +77,10 @@ def reproduce(
         parts = planned(request, out)
         for part in parts:
             line = f"{part.title}: {counted(part.runs, 'run')}, {part.there:,} of them there"
-            say(f"{line}; about {part.hours:.1f} processor hours")
-        total = sum(part.hours for part in parts)
+            say(f"{line}; about {duration(3600 * part.hours)} of a processor")
+        total = duration(3600 * sum(part.hours for part in parts))
         left = sum(part.runs - part.there for part in parts)
-        say(f"To do: {counted(left, 'run')}, about {total:.1f} processor hours")
+        say(f"To do: {counted(left, 'run')}, about {total} of a processor")
         return
     try:
         with shown_runs() as (progress, tell):

@@ -143,7 +143,7 @@ def _library() -> Any:
     try:
         import pye57
     except ImportError:
-        raise MissingDependencyError("E57 scans need pye57: pip install 'pinvgcn[e57]'") from None
+        raise MissingDependencyError("E57 scans need pye57: pip install pye57") from None
     return pye57
 
 

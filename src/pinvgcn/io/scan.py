@@ -206,7 +206,7 @@ def format_of(source: ScanSource, out: Path) -> str:
     known = ENDINGS.get(ending)
     if known is None and ending not in ("", _ending(source.path)):
         raise ScanFileError(
-            f"{out} must end in what scans are called: {', '.join(ENDINGS)}. Got {ending!r} instead."
+            f"{out} must end as a scan that can be written: {', '.join(ENDINGS)}. Got {ending!r} instead."
         )
     format = source.format if known is None else known
     if format not in FORMATS:

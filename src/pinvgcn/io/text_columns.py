@@ -99,8 +99,8 @@ def _header(
 def _unknown(path: Path, lines: Sequence[str], number: int) -> ScanFileError:
     shown = "".join(sign if sign.isprintable() else "?" for sign in lines[number].strip()[:60])
     return ScanFileError(
-        f"{path} is of no known format: LAS, LAZ, PLY and PCD start with marks of their own, and lines of "
-        "text must hold numbers in their first three columns or below a header with x, y and z. "
+        f"{path} is of no known format: LAS, LAZ, E57, PLY and PCD start with marks of their own, and lines "
+        "of text must hold numbers in their first three columns or below a header with x, y and z. "
         f"Got {shown!r} in line {number + 1} instead."
     )
 

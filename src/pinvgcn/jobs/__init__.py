@@ -11,7 +11,7 @@ hosts they must not disagree.
 """
 
 from pinvgcn.jobs.files import Output, check_outputs, input_files
-from pinvgcn.jobs.progress import Cost, Progress, silent
+from pinvgcn.jobs.progress import Cost, Progress, duration, silent
 from pinvgcn.jobs.work_folder import WorkFolder, fingerprint, locked, work_folder
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Progress",
     "WorkFolder",
     "check_outputs",
+    "duration",
     "fingerprint",
     "input_files",
     "locked",

@@ -37,7 +37,7 @@ class Cost:
 
     def __str__(self) -> str:
         disk = f", {self.disk / 2**30:.1f} GiB of disk for a while" if self.disk else ""
-        return f"about {self.memory / 2**30:.1f} GiB of memory{disk} and {_duration(self.seconds)}"
+        return f"about {self.memory / 2**30:.1f} GiB of memory{disk} and {duration(self.seconds)}"
 
     def as_dict(self) -> dict[str, float]:
         return {
@@ -47,5 +47,8 @@ class Cost:
         }
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """In the unit that fits."""
+    if seconds >= 2 * 3600:
+        return f"{seconds / 3600:.1f} hours"
     return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 1):.0f} s"
