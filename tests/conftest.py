@@ -34,6 +34,7 @@ settings.register_profile("pinvgcn", deadline=None, derandomize=True, max_exampl
 settings.load_profile("pinvgcn")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Side by side, a worker takes whole files, whose fitted models are made once. What measures seconds or
     memory, or starts several ranks, is one group, so that no two of these run at a time. Folders that take
