@@ -60,7 +60,9 @@ def connect(running: Any) -> Callable[[], Any]:
 
     address = running.address.replace("http://", "ws://")
     protocol = [f"viser-v{viser.__version__}"]
-    return lambda: client.connect(address, subprotocols=protocol, max_size=None, open_timeout=30)
+    return lambda: client.connect(
+        address, subprotocols=protocol, max_size=None, open_timeout=30, close_timeout=1
+    )
 
 
 def test_nonsense_and_too_much_close_their_connection_and_nothing_else(connect: Callable[[], Any]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from haste import hurry
 from sklearn.datasets import load_wine
 
 import pinvgcn.fitting.members
@@ -220,8 +221,9 @@ def test_predicting_needs_a_model_of_a_table(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a small table, in which the command runs."""
+    """A folder with a small table, in which the command runs, in haste."""
     monkeypatch.chdir(tmp_path)
+    hurry(monkeypatch, 20)
     monkeypatch.setenv("COLUMNS", "100")
     rows = [f"{'red' if i % 2 else 'blue'},{i % 7},{['a', 'b', ''][i % 3]}" for i in range(30)]
     (tmp_path / "t.csv").write_text("\n".join(["colour,size,Kind", *rows]) + "\n")

@@ -8,8 +8,8 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from haste import hurry
 
-import pinvgcn.fitting.settings
 import pinvgcn.report.held_out
 from pinvgcn.cli import main
 from pinvgcn.jobs import locked
@@ -33,7 +33,8 @@ def prepared(tmp_path_factory):
     for name, rows in PARTS.items():
         TABLE[rows].to_csv(place / "parts" / name, index=False)
     with pytest.MonkeyPatch.context() as patch:
-        hurry(patch, place)
+        hurry(patch, 5)
+        patch.chdir(place)
         assert run("whole.csv", "--save-model", "model") == 0
     return place
 
@@ -41,15 +42,9 @@ def prepared(tmp_path_factory):
 @pytest.fixture
 def folder(tmp_path, monkeypatch, prepared):
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
-    hurry(monkeypatch, tmp_path)
+    hurry(monkeypatch, 5)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def hurry(patch, place):
-    """Few epochs and folds; commands run in this folder."""
-    patch.setitem(pinvgcn.fitting.settings.EPOCHS, "table", 5)
-    patch.setattr(pinvgcn.report.held_out, "TABLE_FOLDS", 2)
-    patch.chdir(place)
 
 
 def run(*words):

@@ -162,5 +162,5 @@ def test_what_is_refused(path, tmp_path, monkeypatch):
     with pytest.raises(ScanFileError, match="no points that it marks as valid"):
         open_scan(path)
     monkeypatch.setitem(sys.modules, "pye57", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'pinvgcn\[e57\]'"):
+    with pytest.raises(MissingDependencyError, match="need pye57: pip install pye57"):
         open_scan(path)

@@ -25,9 +25,9 @@ def test_all_pairs_of_a_multiple_eigenvalue(n: int, rank: int) -> None:
     np.testing.assert_allclose(u0.T @ U, np.zeros((1, rank)), atol=1e-13)
 
 
-@pytest.mark.parametrize("rank", [1, 20, 40, None])
+@pytest.mark.parametrize("rank", [1, 40, None])
 @pytest.mark.parametrize("loops", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 3**0.5])
+@pytest.mark.parametrize("sigma", [0.3, 3**0.5])
 @pytest.mark.parametrize("solver", ["auto", "dense", "cutoff", "taylor", "fourier", "krylov"])
 def test_clouds_of_repeated_points(solver: str, sigma: float, loops: float, rank: int | None) -> None:
     """All of their eigenvalues but a few are one and the same, for which a part of a spectrum is no part."""
