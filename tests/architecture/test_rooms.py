@@ -135,7 +135,7 @@ def test_html_is_in_templates() -> None:
     assert [(file, tag) for file, text in texts.items() for tag in tags if tag in text] == []
 
 
-MOST_FILES, MOST_LINES = 229, 41_430  # these only go down
+MOST_FILES, MOST_LINES = 229, 40_240  # these only go down
 
 
 def test_the_house_does_not_grow() -> None:
