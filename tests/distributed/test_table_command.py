@@ -10,10 +10,21 @@ from street_files import launch, said
 from pinvgcn.cli import main
 from pinvgcn.datasets import load_dataset
 
+COLUMNS = [
+    "odor",
+    "gill-size",
+    "gill-color",
+    "bruises",
+    "ring-type",
+    "spore-print-color",
+    "population",
+    "habitat",
+]
+
 
 def test_the_command(tmp_path):
     mushroom = load_dataset("mushroom")
-    table = pd.DataFrame(mushroom.X).iloc[::27].reset_index(drop=True)
+    table = mushroom.X[COLUMNS].iloc[::27].reset_index(drop=True)
     truth = pd.Series([mushroom.target_names[code] for code in mushroom.y[::27]])
     table["kind"] = truth.where(truth.index % 10 == 0)
     parts, out, model = tmp_path / "parts", tmp_path / "out", tmp_path / "kind.model"
