@@ -28,6 +28,7 @@ FIT_BYTES, TILE_BYTES, SPILL_BYTES = 3_500, 1_600, 150  # a point
 COPIES = 5  # of the members' probabilities around a tile, while they are averaged
 SHAPE_SECONDS, OTHER_SECONDS = 3e-6, 18e-6  # a point: its local shape; reading, two looks at it, writing
 FIT_SECONDS, FIT_SECONDS_EACH = 7.5, 50e-6  # of five networks with their trees, and for each point
+LABEL_SECONDS = 2.7e-3  # for each label, of which trees and networks learn (all 84,524 points of an IGN tile)
 SMALL_SECONDS = 1.5  # of a network of a scan without local shapes
 HELD_OUT = 3  # fits of a report, and simple methods that take about as long as one more
 
@@ -70,7 +71,7 @@ def plan(request: ScanRequest, progress: Progress = silent, *, group: Group = AL
         whole = group.alone and fitted == seen.points
         local = not whole or fitted >= SCAN
         shapes = SHAPE_SECONDS / workers if local else 0.0
-        fit = _fit_seconds(fitted, local=local, sets=request.sets is not None)
+        fit = _fit_seconds(fitted, int(seen.counts.sum()), local=local, sets=request.sets is not None)
         seconds = fit + fitted * shapes + (0 if request.report is None else (HELD_OUT + 1) * fit)
         seconds += 0 if whole else every
         facts = _labels(seen, fitted, whole=whole, asprs=files.asprs)
@@ -130,10 +131,11 @@ def _outputs(job: ScanJob, seen: Survey) -> dict[str, str]:
     return facts
 
 
-def _fit_seconds(points: int, *, local: bool, sets: bool) -> float:
+def _fit_seconds(points: int, labels: int, *, local: bool, sets: bool) -> float:
     """Members are trained side by side, as many as PyTorch has threads."""
     if not local and not sets:
         return SMALL_SECONDS
     rounds = math.ceil(MEMBERS / min(torch.get_num_threads(), MEMBERS))
-    alone = FIT_SECONDS + points * FIT_SECONDS_EACH if local else SMALL_SECONDS * MEMBERS
+    known = FIT_SECONDS + points * FIT_SECONDS_EACH + labels * LABEL_SECONDS
+    alone = known if local else SMALL_SECONDS * MEMBERS
     return alone * rounds / MEMBERS
