@@ -32,7 +32,7 @@ FIT_POINTS = 200_000  # a larger scan is fitted to about this number of its poin
 class _Options:
     """What may be asked of ``segment`` and ``predict`` alike."""
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # each request has these first, by position
         scans: Path | Sequence[Path]  # several are one cloud
         out: Path
     report: Path | None = None  # written by others, from the result of segment

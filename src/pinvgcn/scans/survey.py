@@ -25,7 +25,7 @@ from pinvgcn.scans.labels import (
     LabelFile,
     has_noise,
     noise_in,
-)  # fmt: skip
+)
 from pinvgcn.scans.protection import Protected
 from pinvgcn.scans.requests import PIECE, ScanFiles, SegmentRequest
 from pinvgcn.wording import nearest
@@ -51,8 +51,8 @@ class Survey:
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Survey:
-        metres, origin, columns = said["frame"].values()
-        frame, counts = Frame(metres, tuple(origin), tuple(columns)), np.array(said["counts"], dtype=np.int64)
+        told, counts = said["frame"], np.array(said["counts"], dtype=np.int64)
+        frame = Frame(told["metres"], tuple(told["origin"]), tuple(told["columns"]))
         kept = said["protected"] and Protected.from_dict(said["protected"])
         return cls(**{**said, "frame": frame, "counts": counts, "protected": kept})
 

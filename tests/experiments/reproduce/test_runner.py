@@ -68,7 +68,7 @@ def test_what_works_is_kept_with_its_seconds_and_facts(troubles: Troubles) -> No
 def test_processor_time_is_of_the_work_not_of_waiting(troubles: Troubles) -> None:
     """A tenth of a second of computing, and two of sleep."""
     (setup,) = troubles.ledger.of("setup", MUSHROOM.key, "busy")
-    assert 0 <= setup["cpu"] < 0.25
+    assert 0 <= setup["cpu"] < 0.2
     for run in troubles.ledger.runs(MUSHROOM.key, "busy").values():
         assert 0.1 <= run["cpu"] < 0.25
 

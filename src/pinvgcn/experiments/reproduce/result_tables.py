@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, Way, in_words, likely, ways_of
+from pinvgcn.experiments.reproduce.experiment import Entry, TaskSpec, Way, in_words, ways_of
 from pinvgcn.experiments.reproduce.results import Difference, Reported, Results, by_whose
 from pinvgcn.experiments.task import TITLES, Method
 from pinvgcn.report.figures.drawing import inline_svg
@@ -237,8 +237,7 @@ def nearest_way(
     results: Results, reported: list[tuple[Entry, Reported]], weighed: list[tuple[Entry, list[float]]]
 ) -> list[Block]:
     """How far PinvGCN is from the paper in each way, by accuracy, spread and learned weights."""
-    kind = weighed[0][0].spec.kind
-    ways = ways_of(kind)
+    ways = ways_of(weighed[0][0].spec.kind)
     _, pairs = by_whose(reported)[0]
     ran = [([results.summary(one.apart(*way)) for way in ways], cell) for one, cell in pairs]
     cells = [(found, cell) for found, cell in ran if all(one and one.runs > 1 for one in found)]
@@ -265,7 +264,7 @@ def nearest_way(
         f"weights of {counted(len(learned), 'data set')} that ran in every way. Accuracy: mean distance in "
         "points. Spread: median of our standard deviation over the paper's. Weights: mean distance of each "
         f"part. Nearest by accuracy: {nearest[0]}; by spread: {nearest[1]}; by the first two weights: "
-        f"{nearest[2]}. The paper's numbers were most probably made in the way “{in_words(likely(kind))}”: "
+        f"{nearest[2]}. The paper's numbers were most probably made in the way “{nearest[2]}”: "
         "the learned weights tell ways apart more clearly than accuracies do."
     )
     shown = [
