@@ -22,6 +22,7 @@ def seconds(monkeypatch):
 
 @pytest.fixture
 def terminal(monkeypatch) -> io.StringIO:
+    monkeypatch.setenv("TERM", "xterm")  # whatever the terminal is in which the tests run
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=100)
     monkeypatch.setattr(progress, "err", lambda: console)
